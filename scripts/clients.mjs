@@ -1,5 +1,5 @@
 // npm run test:clients -- [suite [names]]: installs clients below .runtime/clients and tests each against a server
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot, runEntry } from './lib/entry.mjs';
 import { watchInterrupts } from './lib/interrupts.mjs';
@@ -11,15 +11,54 @@ import { runCompiled } from './lib/run-product.mjs';
 /** Each is a folder of programs with its own dependencies, and the test that runs them. */
 const suites = ['mcp', 'models'];
 
+const help = `Tests released clients against a server: installs them below .runtime/clients and runs each.
+
+  npm run test:clients -- [suite [client …]] [--json]
+
+${suites.map((suite) => `  ${suite.padEnd(8)}${clientsOf(suite).join(', ')}`).join('\n')}
+  --json  print one JSON document per suite
+`;
+
+/** @param {string} suite */
+function clientsOf(suite) {
+  const files = readdirSync(join(projectRoot, 'scripts', 'clients', suite));
+  return files.filter((file) => file.endsWith('.mjs') && file !== 'exercise.mjs').map((file) => file.slice(0, -4));
+}
+
+/**
+ * What is to be run, before anything is installed for it; a sentence for what cannot be.
+ * @param {readonly string[]} given
+ * @returns {{ chosen: readonly string[], args: readonly string[] } | string}
+ */
+function read(given) {
+  const options = given.filter((arg) => arg.startsWith('-'));
+  const [first, ...names] = given.filter((arg) => !arg.startsWith('-'));
+  const wrong = options.find((option) => option !== '--json');
+  if (wrong !== undefined) return `There is no option "${wrong}".`;
+  if (first === undefined) return { chosen: suites, args: options };
+  if (!suites.includes(first)) return `There is no suite "${first}": choose one of ${suites.join(', ')}.`;
+  const unknown = names.find((name) => !clientsOf(first).includes(name));
+  if (unknown !== undefined) return `There is no client "${unknown}" in ${first}: ${clientsOf(first).join(', ')}.`;
+  return { chosen: [first], args: [...names, ...options] };
+}
+
 runEntry(async () => {
-  const [first = '', ...rest] = process.argv.slice(2);
-  const chosen = suites.filter((suite) => suite === first);
-  const args = chosen.length > 0 ? rest : process.argv.slice(2);
+  const given = process.argv.slice(2);
+  if (given.includes('--help') || given.includes('-h')) {
+    process.stdout.write(help);
+    return 0;
+  }
+  const wanted = read(given);
+  if (typeof wanted === 'string') {
+    process.stderr.write(`${wanted} ("npm run test:clients -- --help" lists what there is.)\n`);
+    return 2;
+  }
+  const { chosen, args } = wanted;
   const { node } = await prepare(projectRoot);
   const interrupts = watchInterrupts();
   const npm = createNpm(projectRoot, { interrupts });
   const folders = new Map();
-  for (const suite of chosen.length > 0 ? chosen : suites) {
+  for (const suite of chosen) {
     const folder = join(projectRoot, '.runtime', 'clients', suite);
     mkdirSync(folder, { recursive: true });
     cpSync(join(projectRoot, 'scripts', 'clients', suite), folder, { recursive: true });

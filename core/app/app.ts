@@ -147,7 +147,7 @@ function startedApp(composition: Composition, options: AppOptions): App {
     const { log } = sink;
     const commit = process.env.MORTISE_COMMIT ?? null;
     const own = processRoutes({ version: host.version, commit, control, database, log });
-    const routes = mountRoutes(kernel, http, own);
+    const routes = mountRoutes(kernel, http, own, composition.get(parts.pluginsFile));
     composition.own(() => routes.dispose());
   };
 

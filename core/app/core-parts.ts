@@ -58,10 +58,8 @@ export function coreParts(options: CoreOptions): Composition {
           onFull: storage.full,
           onSpace: storage.freed,
           storage: {
-            lost: () => {
-              const alert = lossAlert(all.get(parts.database));
-              if (alert) all.get(parts.settings).raise(alert);
-            },
+            lost: () => raiseLoss(all),
+            tablesMissing: () => raiseLoss(all),
             regained: () => all.get(parts.log).log.warn('The database is back, as it was; work continues'),
             replaceable: () => void useOtherStorage(all),
           },
@@ -183,6 +181,11 @@ type Waiting = ReturnType<PluginControl['waiting']>[number];
 /** Without a valid file and a copy of it nobody knows which plugins are required. */
 function missingPluginsFile({ source, problem }: PluginsFile): readonly Waiting[] {
   return source === 'empty' && problem ? [{ key: 'plugins.json', state: 'failed', code: problem.code }] : [];
+}
+
+function raiseLoss(all: Composition): void {
+  const alert = lossAlert(all.get(parts.database));
+  if (alert) all.get(parts.settings).raise(alert);
 }
 
 /** Nothing in memory may rely on the lost database: all plugins start again on the one that is there now. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseHost, StorageLoss } from '../database/index.js';
 import type { Alert } from '../sdk/events.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
@@ -44,7 +46,7 @@ export function createStorageAlarm(raise: (alert: Alert) => void, now: () => num
   };
 }
 
-type LostDatabase = Pick<DatabaseHost, 'target' | 'storage'>;
+type LostDatabase = Pick<DatabaseHost, 'dialect' | 'target' | 'storage'>;
 
 /** One row per loss: what happened, what to do, and what the copy of the lost file is for. */
 const losses = {
@@ -70,13 +72,17 @@ const losses = {
   }),
 } satisfies Record<StorageLoss, (target: string) => Omit<Finding, 'severity'>>;
 
-/** The database was taken away from the running server. */
-export function lossFindings({ target, storage }: LostDatabase): readonly Finding[] {
-  if (storage.loss === undefined) return [];
+/** The database was taken away from the running server, as a whole or some of its tables. */
+export function lossFindings({ target, storage, dialect }: LostDatabase): readonly Finding[] {
+  if (storage.loss === undefined) {
+    return storage.missingTables.length === 0 ? [] : [missingTables(storage.missingTables, target, dialect)];
+  }
   const finding = losses[storage.loss](target);
   const lostFile = storage.lostFile();
   const copy =
-    lostFile === undefined ? '' : ` Until the server stops, its content can be copied: cp ${lostFile} ${target}`;
+    lostFile === undefined
+      ? ''
+      : ` Until the server stops, its content can be copied: ${copyCommand(lostFile, target)}`;
   return [
     {
       severity: 'error',
@@ -85,6 +91,31 @@ export function lossFindings({ target, storage }: LostDatabase): readonly Findin
       fix: `${finding.fix}${copy}`,
     },
   ];
+}
+
+/** The folder may be gone with the file. */
+function copyCommand(lostFile: string, target: string): string {
+  const folder = dirname(target);
+  return `${existsSync(folder) ? '' : `mkdir -p ${quoted(folder)} && `}cp ${lostFile} ${quoted(target)}`;
+}
+
+/** As one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w/.@%+:,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Names in a message; the rest is counted. */
+const shownTables = 5;
+
+function missingTables(names: readonly string[], target: string, dialect: DatabaseHost['dialect']): Finding {
+  const rest = names.length > shownTables ? ` and ${names.length - shownTables} more` : '';
+  const records = dialect === 'postgres' ? 'mortise.tables' : 'mortise_tables';
+  return {
+    severity: 'error',
+    code: 'database_tables_missing',
+    message: `Tables are missing in the database ${target}: ${names.slice(0, shownTables).join(', ')}${rest}. Whatever needs them fails.`,
+    fix: `Restore them from a backup: work then continues without a restart. A table that was dropped on purpose is forgotten with: delete from ${records} where name = '${names[0]}'`,
+  };
 }
 
 export function lossAlert(database: LostDatabase): Alert | undefined {

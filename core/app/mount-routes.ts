@@ -5,6 +5,7 @@ import type { PluginRecord } from '../kernel/plugin-record.js';
 import type { Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { ManifestMount, PluginManifest } from '../sdk/manifest.js';
+import type { PluginsFile } from '../settings/types.js';
 
 /**
  * Keeps the route table equal to what the plugins' manifests declare. Routes and mounts of disabled plugins stay in it, so
@@ -12,7 +13,12 @@ import type { ManifestMount, PluginManifest } from '../sdk/manifest.js';
  *
  * @param own routes of the host itself
  */
-export function mountRoutes(kernel: Kernel, http: HttpServer, own: readonly MountedRoute[]): Disposable {
+export function mountRoutes(
+  kernel: Kernel,
+  http: HttpServer,
+  own: readonly MountedRoute[],
+  file: Pick<PluginsFile, 'source' | 'problem' | 'subscribe'>,
+): Disposable {
   let planned = false;
   const mount = (): void => {
     planned = false;
@@ -21,7 +27,10 @@ export function mountRoutes(kernel: Kernel, http: HttpServer, own: readonly Moun
       record.state === 'active' ? 0 : kernel.isEnabled(record.key) ? 1 : 2;
     const ranked = [...records].sort((a, b) => rank(a) - rank(b));
     const mounts = new Map(ranked.map((record) => [record.key, manifestOf(record)?.mounts ?? []]));
-    const routes = ranked.flatMap((record) => routesOf(kernel, record, mounts));
+    const hint = correctionOf(file, kernel);
+    const routes = ranked
+      .flatMap((record) => routesOf(kernel, record, mounts))
+      .map((route) => (hint === undefined || route.enabled ? route : { ...route, enabled: true, hint }));
     http.mount([...own, ...routes], [...mounts.values()].flat());
   };
   // Many plugins change state in one turn of the event loop: one new table is enough.
@@ -30,13 +39,27 @@ export function mountRoutes(kernel: Kernel, http: HttpServer, own: readonly Moun
     planned = true;
     queueMicrotask(mount);
   };
-  const undo = [kernel.events.on('plugin-state', plan), kernel.registry.onChange('route', plan)];
+  const fileChanges = file.subscribe(plan);
+  const undo = [
+    kernel.events.on('plugin-state', plan),
+    kernel.registry.onChange('route', plan),
+    () => fileChanges.dispose(),
+  ];
   plan();
   return {
     dispose: () => {
       for (const step of undo) step();
     },
   };
+}
+
+/** What to do where neither plugins.json nor a copy of it says which plugins are enabled: none is called disabled then. */
+function correctionOf(
+  { source, problem }: Pick<PluginsFile, 'source' | 'problem'>,
+  kernel: Kernel,
+): string | undefined {
+  const isUnknown = source === 'empty' && problem !== null && Object.keys(kernel.desired.plugins).length === 0;
+  return isUnknown ? `No plugin is enabled. ${problem.fix}` : undefined;
 }
 
 type MountsByPlugin = ReadonlyMap<string, readonly ManifestMount[]>;

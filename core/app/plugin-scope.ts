@@ -5,6 +5,7 @@ import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
 import type { GuardedFetch, HostServices } from '../sdk/host/index.js';
 import { type Composition, type LazyFetch, parts, serviceToken } from './composition.js';
+import { withCallDepth } from './own-server-fetch.js';
 
 /** The host services a manifest may ask for. */
 export const hostServices = [
@@ -34,7 +35,7 @@ export function openPluginScope(composition: Composition, entry: CatalogueEntry)
     .own(serviceToken('fetch'), (all) => {
       const outward = all.get(parts.fetch);
       outward.load();
-      return outward.forHosts(permissions.network ?? []);
+      return withCallDepth(outward.forHosts(permissions.network ?? []), all.get(parts.http).service);
     })
     .own(serviceToken('secrets'), () => settings.secretsFor(permissions.secrets ?? []))
     .own(serviceToken('files'), () =>

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import type { PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
+import type { ConfigChange, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import { changeAndRecord } from './change-and-record.js';
 import { type CommandEnvironment, printAnswer } from './environment.js';
@@ -82,7 +82,16 @@ async function assertOwner(environment: CommandEnvironment, owner: string): Prom
   });
 }
 
-type Applied = { readonly applied: 'live' | 'restarted' | 'next start' };
+/** A value that is shown, or whose place the schema has. The file of a plugin with faults may hold any other. */
+function isKnown(
+  { config, config_schema, config_valid }: PluginDetail,
+  name: string,
+  path: readonly string[],
+): boolean {
+  const isShown = config.some((value) => value.name === name || name.startsWith(`${value.name}.`));
+  const described = schemaAt(config_schema, path);
+  return isShown || !config_valid || (described !== undefined && described !== false);
+}
 
 async function change(environment: CommandEnvironment, name: string, given: string | null): Promise<void> {
   const [owner = '', ...path] = name.split('.');
@@ -102,9 +111,12 @@ async function change(environment: CommandEnvironment, name: string, given: stri
     (server) => server.request('GET', `/admin/plugins/${encodeURIComponent(owner)}`),
     ({ control }) => control.inspect(owner),
   );
+  if (given === null && !isKnown(detail, name, path)) {
+    throw new CommandError(`${owner} has no setting "${path.join('.')}".`, `mortise config ${owner} shows the names.`);
+  }
   const value = given === null ? null : readTyped(given, schemaAt(detail.config_schema, path));
   const patch = path.reduceRight<unknown>((inner, member) => ({ [member]: inner }), value) as Record<string, unknown>;
-  const { applied } = await changeAndRecord<Applied>(environment, 'configure', owner, {
+  const { applied } = await changeAndRecord<Pick<ConfigChange, 'applied'>>(environment, 'configure', owner, {
     online: (server) => server.request('PATCH', `/admin/plugins/${encodeURIComponent(owner)}/config`, patch),
     offline: async (engine) => {
       await engine.patchConfig(owner, patch);
@@ -113,10 +125,12 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   });
   const inForce = (await readValues(environment, owner)).find((one) => one.name === name);
   const overriding = inForce?.source === 'environment' ? inForce.origin : null;
-  const done = `${name} is ${given === null ? 'removed' : 'set'}`;
+  const removed = applied === 'unchanged' && overriding === null ? 'not set' : 'removed';
+  const done = `${name} is ${given === null ? removed : 'set'}`;
   const how = {
     live: 'it is in force',
     restarted: `${owner} was restarted with it`,
+    unchanged: `${owner} runs on as before`,
     'next start': `a start of ${owner} reads it`,
   };
   const note = overriding === null ? how[applied] : `the variable ${overriding} overrides it`;

@@ -58,13 +58,16 @@ export function noServer(address: string | undefined): LocalError {
 /** A column is not cut below this, even where the line is then wider than the terminal. */
 const narrowest = 6;
 
+/** Without a terminal nothing is cut, and no column is padded beyond this: one long cell would blow up every line. */
+const widestPadding = 60;
+
 /** The columns that people copy from: the first one, unless the table says otherwise. */
 const copiedColumns: readonly number[] = [0];
 
 /**
- * Columns of text, as wide as they need to be; the last one is not padded. With a `width` (terminal columns) the widest
- * columns are cut until a line fits, but never those of `whole`: part of an id is of no use. A cell is one line,
- * whatever characters are in it.
+ * Columns of text; the last one is not padded. With a `width` (terminal columns) the widest columns are cut until a line
+ * fits, but never those of `whole`: part of an id is of no use. Without one every cell is whole, and a longer one moves
+ * what follows it on its line. A cell is one line, whatever characters are in it.
  */
 export function table(
   head: readonly string[],
@@ -76,10 +79,12 @@ export function table(
   const needed = head.map((title, column) =>
     Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => stringWidth(cell))),
   );
-  const widths = width === undefined ? needed : fitted(needed, width, whole);
+  const widths =
+    width === undefined ? needed.map((count) => Math.min(count, widestPadding)) : fitted(needed, width, whole);
+  const aligned = (cell: string, count: number): string => padded(width === undefined ? cell : cut(cell, count), count);
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, column) => padded(cut(cell, widths[column] ?? 0), widths[column] ?? 0))
+      .map((cell, column) => aligned(cell, widths[column] ?? 0))
       .join('  ')
       .trimEnd();
   return [line(head), line(widths.map((count) => '-'.repeat(count))), ...rows.map(line)].join('\n');

@@ -7,6 +7,7 @@ import type { PluginRecord } from '../kernel/plugin-record.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
+import { isJsonObject } from '../sdk/json.js';
 import { planChanges, refuseDisable, refuseDisplacement, requiredOf, withToggled } from './changes.js';
 import { findings } from './doctor.js';
 import { detailOf, loadTree, rowOf } from './inspect.js';
@@ -37,6 +38,20 @@ function byKey(a: PluginRecord, b: PluginRecord): number {
 }
 
 type Waiting = ReturnType<PluginControl['waiting']>[number];
+
+/** The variables that override values in `given`. */
+function overriddenValues(given: unknown, values: readonly EffectiveValue[]): Readonly<Record<string, string>> {
+  const isGiven = (name: string): boolean => {
+    const [, ...path] = name.split('.');
+    const value = path.reduce<unknown>((inner, member) => (isJsonObject(inner) ? inner[member] : undefined), given);
+    return value !== undefined;
+  };
+  return Object.fromEntries(
+    values.flatMap(({ name, source, origin }) =>
+      source === 'environment' && origin !== null && isGiven(name) ? [[name, origin]] : [],
+    ),
+  );
+}
 
 /** The engine behind the admin API and the CLI. Operations are serial and answer when the state is final. */
 export function createControl(deps: ControlDeps): PluginControl {
@@ -98,6 +113,7 @@ export function createControl(deps: ControlDeps): PluginControl {
 
   const changeConfig = (
     key: string,
+    given: Readonly<Record<string, unknown>>,
     options: ToggleOptions | undefined,
     change: (config: PluginConfigSource) => Promise<unknown>,
   ): ReturnType<PluginControl['configure']> =>
@@ -112,7 +128,11 @@ export function createControl(deps: ControlDeps): PluginControl {
       }
       await change(record.config);
       const applied = await kernel.applyConfig(record);
-      return { applied: applied === 'live' ? 'live' : 'restarted' };
+      const overridden = overriddenValues(given, effective(record.key));
+      return {
+        applied: record.run === undefined ? 'next start' : applied === 'none' ? 'unchanged' : applied,
+        ...(Object.keys(overridden).length > 0 ? { overridden } : {}),
+      };
     });
 
   return {
@@ -176,9 +196,9 @@ export function createControl(deps: ControlDeps): PluginControl {
         return settled(find(record.key));
       }),
 
-    configure: (key, config, options) => changeConfig(key, options, (own) => own.write(config)),
+    configure: (key, config, options) => changeConfig(key, config, options, (own) => own.write(config)),
 
-    patchConfig: (key, patch, options) => changeConfig(key, options, (own) => own.patch(patch)),
+    patchConfig: (key, patch, options) => changeConfig(key, patch, options, (own) => own.patch(patch)),
 
     export: (options) =>
       operate(async () => {

@@ -32,6 +32,8 @@ export interface PoolReading {
 export interface DatabaseFile {
   /** Compares the open file with what has its name now. */
   look(): Promise<StorageState>;
+  /** Runs a query on the open file; undefined while it cannot be asked: it is not open, or a transaction is. */
+  read(sql: string): readonly object[] | undefined;
   /** Copies what is only in the log into the open file, so that it is complete wherever it is now. */
   preserve(): Promise<void>;
   /** What has the name now is a complete database for which `holds` is true. */

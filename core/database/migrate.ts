@@ -5,6 +5,7 @@ import type { Migration, MigrationColumns, MigrationSchema, Transaction } from '
 import type { Engine } from './engine.js';
 import { databaseError, errorKind, shortReason } from './errors.js';
 import { hostSchema, type Names, tableNames } from './names.js';
+import { presentTables, RecordedTables } from './recorded-tables.js';
 import type { Session } from './transaction.js';
 
 /** The column kinds that are one thing with two spellings, for one table under construction. */
@@ -91,38 +92,42 @@ export async function migrate(
     return migrations.filter((migration) => !applied.has(migration.name));
   };
 
-  if ((await missing()).length === 0) return;
+  const tables = new RecordedTables(engine.dialect, session, plugin, names);
+  if ((await missing()).length === 0) return tables.adopt();
   await locked(engine, session, plugin, async (trx) => {
     for (const schema of names.schemas) await createSchema(engine, trx, names.physicalSchema(schema));
-    for (const migration of await missing(trx)) {
-      try {
-        await migration.up(migrationSchema(engine, trx, names));
-      } catch (error) {
-        throw databaseError('migration_failed', { plugin, name: migration.name, reason: shortReason(error) }, error);
+    await tables.during(trx, async () => {
+      for (const migration of await missing(trx)) {
+        try {
+          await migration.up(migrationSchema(engine, trx, names));
+        } catch (error) {
+          throw databaseError('migration_failed', { plugin, name: migration.name, reason: shortReason(error) }, error);
+        }
+        await session.statement(`insert into ${records} (plugin, name) values (?, ?)`, [plugin, migration.name], trx);
       }
-      await session.statement(`insert into ${records} (plugin, name) values (?, ?)`, [plugin, migration.name], trx);
-    }
+    });
   });
 }
 
-/** Makes the table that records migrations: the only one that cannot be made by a migration. */
+/** Makes the tables that record migrations and what they made: the only ones that cannot be made by a migration. */
 export async function prepareMigrations(engine: Engine, session: Session): Promise<void> {
-  const table = tableNames(hostSchema, engine.dialect, [hostSchema]).table(`${hostSchema}.migrations`);
-  const exists = await session.statement(
-    engine.dialect === 'postgres'
-      ? `select 1 as found where to_regclass('${table}') is not null`
-      : `select 1 as found from sqlite_master where type = 'table' and name = '${table}'`,
-    [],
+  const { table } = tableNames(hostSchema, engine.dialect, [hostSchema]);
+  const migrations = table(`${hostSchema}.migrations`);
+  const tables = table(`${hostSchema}.tables`);
+  const { rows } = await session.statement(
+    `select name from (${presentTables[engine.dialect]}) as present where name in (?, ?)`,
+    [migrations, tables],
     undefined,
   );
-  if (exists.rows.length > 0) return;
+  if (rows.length === 2) return;
   await locked(engine, session, hostSchema, async (trx) => {
     await createSchema(engine, trx, hostSchema);
     const time = engine.dialect === 'postgres' ? 'timestamptz(3)' : 'text';
     await trx.raw(
-      `create table if not exists ${table} (plugin text not null, name text not null,
+      `create table if not exists ${migrations} (plugin text not null, name text not null,
         applied_at ${time} not null default (${engine.now.time}), primary key (plugin, name))`,
     );
+    await trx.raw(`create table if not exists ${tables} (name text primary key, plugin text not null)`);
   });
 }
 

@@ -45,6 +45,8 @@ export interface DatabaseHost {
 /** Whether the storage is still the one that was opened. While it is not, every call is refused with `database_lost`. */
 export interface DatabaseStorage {
   readonly loss: StorageLoss | undefined;
+  /** Names in the database of tables that migrations made and that are not there: what needs them fails. */
+  readonly missingTables: readonly string[];
   /** Looks now; otherwise it is looked once a second. */
   check(): Promise<void>;
   /** A path under which the lost file can be read while this process runs; undefined where the system has none. */
@@ -144,6 +146,9 @@ export async function openDatabase(
       storage: {
         get loss() {
           return storage.loss;
+        },
+        get missingTables() {
+          return storage.missingTables;
         },
         check: () => session.outside(() => storage.check()),
         lostFile: () =>

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { DatabaseFile } from './engine.js';
 import type { SingleConnection } from './single-connection.js';
 import type { SqliteCheckpoints } from './sqlite-checkpoints.js';
-import type { SqliteConnection } from './sqlite-connection.js';
+import { execute, type SqliteConnection } from './sqlite-connection.js';
 import { SqliteFileMark } from './sqlite-file-mark.js';
 import type { StorageState } from './storage-watch.js';
 
@@ -60,6 +60,12 @@ export class SqliteFile implements DatabaseFile {
     if (this.#overwritten) return 'overwritten';
     await this.#keepLog();
     return 'intact';
+  }
+
+  read(sql: string): readonly object[] | undefined {
+    const connection = this.#connection;
+    if (this.#database === undefined || connection === undefined || connection.inTransaction) return undefined;
+    return execute(connection, sql, []).rows;
   }
 
   /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
@@ -120,6 +126,7 @@ export class SqliteFile implements DatabaseFile {
   }
 
   async #closeAll(): Promise<void> {
+    this.#connection = undefined;
     this.#connections.discard();
     await this.#checkpoints.restart();
   }

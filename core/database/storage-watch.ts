@@ -10,10 +10,16 @@ export type StorageLoss = 'missing' | 'replaced' | 'overwritten' | 'emptied';
 /** What is found where the database should be. */
 export type StorageState = 'intact' | StorageLoss;
 
+export interface StorageReading {
+  readonly state: StorageState;
+  /** Physical names of tables that migrations made and that are not there. */
+  readonly missingTables: readonly string[];
+}
+
 /** What the watch asks and does; it differs between the dialects. */
 export interface StorageProbe {
   /** Compares what was opened with what is there now. @throws when the database does not answer */
-  look(): Promise<StorageState>;
+  look(): Promise<StorageReading>;
   /** Makes the lost storage complete, wherever it is now. */
   preserve(): Promise<void>;
   /** What is there now has all tables that this process relies on: it can be used instead. */
@@ -26,6 +32,8 @@ export interface StorageEvents {
   lost(loss: StorageLoss): void;
   /** What was opened at first is there again: nothing has changed. */
   regained(): void;
+  /** Some tables are not there. Calls are not refused: those that do not need them go on. */
+  tablesMissing(): void;
   /** Other storage that can be used has taken its place. The owner calls `reopen` when nothing relies on the lost one. */
   replaceable(): void;
 }
@@ -39,6 +47,7 @@ export class StorageWatch {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   #loss: StorageLoss | undefined;
+  #missingTables: readonly string[] = [];
   #offered = false;
   #looking: Promise<void> | undefined;
 
@@ -52,6 +61,11 @@ export class StorageWatch {
 
   get loss(): StorageLoss | undefined {
     return this.#loss;
+  }
+
+  /** Physical names of tables that were not there at the last look, although the storage is the one that was opened. */
+  get missingTables(): readonly string[] {
+    return this.#missingTables;
   }
 
   /** @throws MortiseError `database_lost` (503) */
@@ -81,7 +95,10 @@ export class StorageWatch {
   }
 
   async #look(): Promise<void> {
-    const state = await this.#probe.look();
+    const { state, missingTables } = await this.#probe.look();
+    const wasComplete = this.#missingTables.length === 0;
+    this.#missingTables = missingTables;
+    if (wasComplete && missingTables.length > 0) this.#events.tablesMissing?.();
     if (state === 'intact') return this.#intact();
     if (state !== this.#loss) {
       const isFirst = this.#loss === undefined;

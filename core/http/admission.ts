@@ -265,10 +265,11 @@ function takeToken(limiter: RateLimiter | undefined, exchange: Exchange, now: nu
 }
 
 const requireActivePlugin: Stage = ({ exchange }, next) => {
-  const { plugin, invoke } = servedMatch(exchange).route.mounted;
+  const { plugin, invoke, hint } = servedMatch(exchange).route.mounted;
   if (invoke) return next();
+  if (hint !== undefined) useDefaultBody(exchange);
   throw new RefusedRequest('plugin_unavailable', {
-    hint: `mortise plugin inspect ${plugin} shows why it is not running.`,
+    hint: hint ?? `mortise plugin inspect ${plugin} shows why it is not running.`,
     retryable: true,
   });
 };
@@ -345,9 +346,13 @@ function unserved(match: Match, exchange: Exchange): RefusedRequest {
   return new RefusedRequest('method_not_allowed');
 }
 
-/** The route of a disabled plugin is answered with the body of the default mount, and the CORS headers of its own. */
-function disabled(plugin: string, exchange: Exchange): RefusedRequest {
+/** The body of the default mount, which has the hint, and the CORS headers of its own. */
+function useDefaultBody(exchange: Exchange): void {
   exchange.mount = { ...defaultMount, cors: exchange.mount.cors };
+}
+
+function disabled(plugin: string, exchange: Exchange): RefusedRequest {
+  useDefaultBody(exchange);
   return new RefusedRequest('not_found', { hint: `plugin ${plugin} is disabled` });
 }
 

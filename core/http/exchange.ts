@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type CallOptions, MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
+import {
+  type CallOptions,
+  callDepthHeader,
+  MortiseError,
+  type Principal,
+  type RouteResponse,
+  type TraceContext,
+} from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';
@@ -100,7 +107,8 @@ export class Exchange {
   /** Options of the leased call that serves the request; its time limit is the client's patience. */
   callOptions(): CallOptions {
     const { signal, principal, requestId, correlationId, trace } = this;
-    return { signal, timeoutMs: 0, principal, requestId, correlationId, trace };
+    const depth = readDepth(this.request.headers[callDepthHeader]);
+    return { signal, timeoutMs: 0, principal, requestId, correlationId, trace, depth };
   }
 
   abort(reason: MortiseError): void {
@@ -287,4 +295,8 @@ function statusOf({ status = 200 }: RouteResponse): number {
 
 async function discard(stream: AsyncIterable<unknown>): Promise<void> {
   await stream[Symbol.asyncIterator]().return?.();
+}
+
+function readDepth(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,3}$/.test(header) ? Number(header) : undefined;
 }

@@ -12,6 +12,8 @@ export interface MountedRoute {
   readonly enabled: boolean;
   /** Absent while an enabled plugin is not active: the route answers 503. */
   readonly invoke?: RouteInvoker;
+  /** What to do about the 503, where the state of the plugin does not say it. */
+  readonly hint?: string;
 }
 
 /**

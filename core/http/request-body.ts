@@ -45,13 +45,13 @@ export function readRequestBody(
   const needed = mount.needsBody && bodyMethods.has(request.method ?? '');
   if (announced === 'none') {
     if (!needed) return mount.body === 'text' ? noText : noBody;
-    if (!acceptsContentType(mount.contentTypes, request.headers)) throw wrongType(mount);
+    if (!acceptsContentType(mount.contentTypes, request.headers)) throw wrongType(mount, request.method);
     throw emptyBody();
   }
   const maxBytes = mount.maxBytes + mount.framingBytes;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(mount);
   const typed = acceptsContentType(mount.contentTypes, request.headers);
-  if (!typed && (needed || announced === 'sized')) throw wrongType(mount);
+  if (!typed && (needed || announced === 'sized')) throw wrongType(mount, request.method);
   if (waiting.has(response)) response.writeContinue();
   reading();
   return collect(request, mount, maxBytes, typed).then((bytes) => {
@@ -75,7 +75,7 @@ function collect(request: IncomingMessage, mount: Mount, maxBytes: number, typed
     request.on('data', (chunk: Buffer) => {
       if (settled) return;
       size += chunk.length;
-      if (!typed) refuse(wrongType(mount));
+      if (!typed) refuse(wrongType(mount, request.method));
       else if (size > maxBytes) refuse(tooLarge(mount));
       else if (Array.isArray(chunks)) chunks.push(chunk);
       else chunks = chunks.length === 0 ? chunk : [chunks, chunk];
@@ -141,11 +141,12 @@ function tooLarge({ maxBytes }: Mount): RefusedRequest {
   return new RefusedRequest('payload_too_large', { details: { max_bytes: maxBytes } });
 }
 
-function wrongType({ contentTypes }: Mount): RefusedRequest {
-  const type = contentTypes === 'multipart' ? 'multipart/form-data' : 'application/json';
+function wrongType({ contentTypes }: Mount, method: string | undefined): RefusedRequest {
+  const json = ['application/json', ...(method === 'PATCH' ? ['application/merge-patch+json'] : [])];
+  const accepted = contentTypes === 'multipart' ? ['multipart/form-data'] : json;
   return new RefusedRequest('unsupported_media_type', {
-    details: { accepted: [type] },
-    hint: `Send the body as Content-Type: ${type}, without a Content-Encoding.`,
+    details: { accepted },
+    hint: `Send the body as Content-Type: ${accepted.join(' or ')}, without a Content-Encoding.`,
   });
 }
 

@@ -51,7 +51,7 @@ export class LeaseBook implements LeaseOwner {
   ): Lease {
     if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
     const around = currentMark();
-    const depth = (around?.depth ?? 0) + 1;
+    const depth = Math.max(around?.depth ?? 0, options?.depth ?? 0) + 1;
     if (depth > deepestCall) throw endless('call_too_deep', point, key, this.plugin);
     const tree = (depth > 1 && around?.tree) || { open: 0 };
     if (tree.open >= mostOpenCalls) throw endless('too_many_calls', point, key, this.plugin);

@@ -10,7 +10,12 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
   readonly correlationId?: string | undefined;
   readonly trace?: TraceContext | undefined;
+  /** Calls that are open around this one although they do not run in its async context: it came over HTTP. */
+  readonly depth?: number | undefined;
 }
+
+/** A request to the own server names the open calls around it here. From anybody else it only shortens what is allowed. */
+export const callDepthHeader = 'mortise-call-depth';
 
 /** The public part of a contribution: its key and its facts, not its code. */
 export interface Contribution<P extends keyof ExtensionPoints & string = keyof ExtensionPoints & string> {

@@ -13,6 +13,7 @@ import { convertVariable, isDoubtfulFlag } from './convert.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
 import { allAt, fromPointer, getAt, isAtOrBelow, member, removeAt, setAt, toPointer } from './path.js';
 import { issueSentence, shownValue } from './problems.js';
+import { maskRecognised } from './recognised-secrets.js';
 import { isSecretPath, type PropertyFacts, propertyAt, type SchemaFacts } from './schema-facts.js';
 import type { ConfigIssue } from './types.js';
 
@@ -242,7 +243,13 @@ function computeNow(input: ComputeInput): Computed {
   const secrets = [
     ...facts.properties.filter((property) => property.secret),
     ...provenance.filter((entry) => entry.source === 'secret' || secretVariables.isForeign(entry.origin)),
-  ].flatMap(({ path }) => allAt(value, path).flatMap(textsIn));
+  ]
+    .flatMap(({ path }) => allAt(value, path).flatMap(textsIn))
+    .concat(
+      facts.properties
+        .filter(({ mayHoldSecret }) => mayHoldSecret)
+        .flatMap(({ path }) => allAt(value, path).flatMap(recognisedIn)),
+    );
   if (!result.ok) {
     // A value that could not even be read is not reported a second time for its shape.
     const reported = issues.map((issue) => fromPointer(issue.path));
@@ -265,7 +272,16 @@ export function secretReference(value: unknown): string | undefined {
   return typeof value.$secret === 'string' ? value.$secret : undefined;
 }
 
+function recognisedIn(value: unknown): readonly string[] {
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return texts.flatMap((text, index) =>
+    typeof text === 'string' && maskRecognised(text, texts[index - 1]) !== text ? [text] : [],
+  );
+}
+
+/** Without names of secrets that were not found: the message that says so must show them. */
 function textsIn(value: unknown): readonly string[] {
+  if (secretReference(value) !== undefined) return [];
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(textsIn);

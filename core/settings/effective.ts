@@ -4,7 +4,8 @@ import { maskSecret, redactSecrets } from '../sdk/mask.js';
 import type { ComputedConfig, Provenance } from './compute.js';
 import type { SecretVariablesOf } from './environment.js';
 import { getAt, isAtOrBelow } from './path.js';
-import { isSecretPath, propertyAt, type SchemaFacts } from './schema-facts.js';
+import { maskRecognised } from './recognised-secrets.js';
+import { isSecretPath, mayHoldSecret, propertyAt, type SchemaFacts } from './schema-facts.js';
 
 interface EffectiveInput {
   readonly owner: string;
@@ -50,11 +51,12 @@ export function effectiveValues(input: EffectiveInput): readonly EffectiveValue[
     );
   }
 
-  function masked(value: unknown, path: readonly string[]): unknown {
+  function masked(value: unknown, path: readonly string[], before?: unknown): unknown {
+    if (typeof value === 'string' && mayHoldSecret(facts, path)) return maskRecognised(value, before);
     if (isSecret(path)) return maskAll(value);
     if (typeof value === 'string') return redactSecrets(value);
     if (typeof value !== 'object' || value === null) return value;
-    return mapMembers(value, (inner, name) => masked(inner, [...path, name]));
+    return mapMembers(value, (inner, name) => masked(inner, [...path, name], getAt(value, [`${Number(name) - 1}`])));
   }
 
   function row(path: readonly string[], value: unknown): EffectiveValue {

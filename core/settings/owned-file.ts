@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
@@ -122,29 +122,39 @@ export class OwnedFile implements OwnedConfig {
           hint: 'Nothing was changed. Correct the file, or send the whole configuration with PUT.',
         });
       }
-      return this.writeNow(applyMergePatch(this.last?.value ?? this.emptyFile(), patch) as Config);
+      const present = this.last?.value ?? this.emptyFile();
+      return this.writeNow(applyMergePatch(present, patch) as Config, present);
     });
   }
 
-  private async writeNow(config: Config): Promise<ReloadResult> {
+  /** @param present what is patched: without a difference nothing is written, and a file that would say nothing is removed */
+  private async writeNow(config: Config, present?: Config): Promise<ReloadResult> {
     const next = this.restored(config);
     const issues = this.check(config);
     if (issues.length > 0) {
       throw new MortiseError('invalid_config', problemOf(issues, null, this.options.now()).message, {
         status: 422,
         details: { errors: issues.map(({ path, message }) => ({ path, message })) },
-        hint: 'Nothing was changed. Correct the named places and send the whole configuration again.',
+        hint: `Nothing was changed. Correct the named places and send ${present ? 'the change' : 'the whole configuration'} again.`,
       });
     }
+    if (present !== undefined && isDeepStrictEqual(next, present)) return this.lookNow({ force: true });
     const { owner, facts } = this.options;
     const separated = separateSecrets(facts, owner, next, this.good?.value);
     if (Object.keys(separated.secrets).length > 0) {
       await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
     }
     // Numbers and the like are not separated: they cannot be referred to.
-    const holdsSecret = facts.properties.some((property) => property.secret);
+    const holdsSecret = facts.properties.some((property) => property.secret || property.mayHoldSecret);
     const before = await readFile(this.file, 'utf8').catch(() => undefined);
+    const saysNothing = present !== undefined && isDeepStrictEqual(separated.config, this.emptyFile());
     await sayUnwritten(this.options.fileName, async () => {
+      if (saysNothing) {
+        await rm(this.file, { force: true });
+        // A file that goes away by hand keeps its last good state in force; this one was removed for its defaults.
+        this.good = undefined;
+        return;
+      }
       makeFolders(dirname(this.file));
       await writeAtomic(this.file, `${JSON.stringify(separated.config, null, 2)}\n`, holdsSecret ? 0o600 : 0o644);
     });

@@ -47,7 +47,7 @@ export function fromPointer(pointer: string): readonly string[] {
     .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Stands for each entry of a list in the path of a property. */
+/** Stands for each entry of a list, or each member of an object, in the path of a property. */
 export const anyEntry = '*';
 
 /** Whether `path` is `parent` or is inside it. */
@@ -55,10 +55,14 @@ export function isAtOrBelow(parent: readonly string[], path: readonly string[]):
   return parent.length <= path.length && parent.every((name, index) => name === path[index] || name === anyEntry);
 }
 
-/** The values at a path that may go through the entries of lists. */
+/** The values at a path that may go through the entries of lists and objects. */
 export function allAt(value: unknown, path: readonly string[]): readonly unknown[] {
   const [name, ...rest] = path;
   if (name === undefined) return value === undefined ? [] : [value];
-  if (name === anyEntry) return Array.isArray(value) ? value.flatMap((entry) => allAt(entry, rest)) : [];
+  if (name === anyEntry) {
+    return typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap((entry) => allAt(entry, rest))
+      : [];
+  }
   return allAt(member(value, name), rest);
 }

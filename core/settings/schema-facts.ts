@@ -4,12 +4,14 @@ import { anyEntry, isAtOrBelow, toPointer } from './path.js';
 
 /** A property of a configuration schema, wherever it is nested in objects and lists. */
 export interface PropertyFacts {
-  /** `*` stands for each entry of a list. */
+  /** `*` stands for each entry of a list, or each member of an object whose members have names of the user's choice. */
   readonly path: readonly string[];
   readonly schema: JsonSchema;
   /** Variables that set it; the first one that is set wins. */
   readonly env: readonly string[];
   readonly secret: boolean;
+  /** `x-secret: "recognised"`: its texts are secrets where one is recognised in them. */
+  readonly mayHoldSecret: boolean;
   /** `x-secret: false`: no secret, whatever its name looks like. */
   readonly plain: boolean;
   /** A bad value gives way to the default. */
@@ -44,8 +46,12 @@ function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], 
     const entry = resolveLocal(schema.items, root);
     return collect(entry, root, [...path, anyEntry], secret || entry['x-secret'] === true);
   }
-  if (!isSchemaObject(schema.properties)) return [];
   const found: PropertyFacts[] = [];
+  if (isSchemaObject(schema.additionalProperties)) {
+    const entry = resolveLocal(schema.additionalProperties, root);
+    found.push(...collect(entry, root, [...path, anyEntry], secret || entry['x-secret'] === true));
+  }
+  if (!isSchemaObject(schema.properties)) return found;
   for (const [name, raw] of Object.entries(schema.properties)) {
     if (!isSchemaObject(raw)) continue;
     const property = resolveLocal(raw, root);
@@ -55,6 +61,7 @@ function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], 
       // A variable sets one value: it cannot mean each entry of a list.
       env: path.includes(anyEntry) ? [] : names(property['x-env']),
       secret: secret || property['x-secret'] === true,
+      mayHoldSecret: property['x-secret'] === 'recognised',
       plain: property['x-secret'] === false,
       lenient: property['x-on-invalid'] === 'default',
       branch: isSchemaObject(property.properties),
@@ -94,4 +101,9 @@ export function isSecretPath(facts: SchemaFacts, path: readonly string[], inside
   }
   const plain = properties.some((property) => property.plain && isAtOrBelow(property.path, path));
   return !plain && isSensitiveName(path.at(-1) ?? '');
+}
+
+/** Whether the text at a path is a secret where one is recognised in it. */
+export function mayHoldSecret({ properties }: SchemaFacts, path: readonly string[]): boolean {
+  return properties.some((property) => property.mayHoldSecret && isAtOrBelow(property.path, path));
 }

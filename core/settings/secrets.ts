@@ -11,7 +11,8 @@ import { secretReference } from './compute.js';
 import type { Environment } from './environment.js';
 import { member, toPointer } from './path.js';
 import { sayUnwritten } from './problems.js';
-import { isSecretPath, type SchemaFacts } from './schema-facts.js';
+import { maskRecognised } from './recognised-secrets.js';
+import { isSecretPath, mayHoldSecret, type SchemaFacts } from './schema-facts.js';
 import { sealSecret, unsealSecret } from './seal-secret.js';
 import type { FileWrite } from './types.js';
 import { WatchedFile } from './watched-file.js';
@@ -175,14 +176,20 @@ export function keepSecrets(
   stored: Readonly<Record<string, unknown>>,
   clear: (name: string) => string | undefined,
 ): Record<string, unknown> {
-  function keep(value: unknown, old: unknown, path: readonly string[]): unknown {
+  function keep(value: unknown, old: unknown, path: readonly string[], before?: unknown): unknown {
     const reference = secretReference(old);
     if (typeof value === 'string') {
-      const text = reference === undefined ? (isSecretPath(facts, path) ? old : undefined) : clear(reference);
-      return typeof text === 'string' && maskSecret(text) === value ? old : value;
+      const isRecognised = mayHoldSecret(facts, path);
+      const isSecret = isRecognised || isSecretPath(facts, path);
+      const text = reference === undefined ? (isSecret ? old : undefined) : clear(reference);
+      if (typeof text !== 'string') return value;
+      const mask = isRecognised ? maskRecognised(text, before) : maskSecret(text);
+      return mask === value ? old : value;
     }
     if (Array.isArray(value))
-      return value.map((entry, index) => keep(entry, member(old, String(index)), [...path, `${index}`]));
+      return value.map((entry, index) =>
+        keep(entry, member(old, String(index)), [...path, `${index}`], value[index - 1]),
+      );
     if (!isJsonObject(value)) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, entry]) => [name, keep(entry, member(old, name), [...path, name])]),
@@ -223,14 +230,16 @@ export function separateSecrets(
     }
   }
 
-  function separate(value: unknown, path: readonly string[]): unknown {
+  function separate(value: unknown, path: readonly string[], before?: unknown): unknown {
     if (typeof value === 'string') {
-      if (value === '' || !isSecretPath(facts, path)) return value;
+      const isSecret = mayHoldSecret(facts, path) ? maskRecognised(value, before) !== value : isSecretPath(facts, path);
+      if (value === '' || !isSecret) return value;
       const name = nameFor(path);
       secrets[name] = value;
       return { $secret: name };
     }
-    if (Array.isArray(value)) return value.map((entry, index) => separate(entry, [...path, `${index}`]));
+    if (Array.isArray(value))
+      return value.map((entry, index) => separate(entry, [...path, `${index}`], value[index - 1]));
     if (!isJsonObject(value) || secretReference(value) !== undefined) return value;
     return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, separate(entry, [...path, name])]));
   }

@@ -59,7 +59,7 @@ const commands: Readonly<Record<string, ClientCommand>> = {
       const text = query({ limit, include_failed: includeFailed === true ? 'true' : undefined });
       const data = await caller.request<{ messages: readonly Message[] }>('GET', `${path}${text}`);
       const lines = data.messages.map(
-        ({ role, content }) => `${role}: ${content.map((part) => part.text ?? '').join('\n')}`,
+        ({ role, content }) => `${role}: ${indented(content.map((part) => part.text ?? '').join('\n'))}`,
       );
       return done(data, lines.join('\n\n') || 'The chat has no messages.');
     });
@@ -115,6 +115,9 @@ async function onChat(
   if (id === undefined || id === '' || rest.length > 0) return wrongUsage(command);
   return run(`/chats/${encodeURIComponent(id)}`, id);
 }
+
+/** Only a role begins at the left edge: a text with line breaks cannot look like the next message. */
+const indented = (text: string): string => text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).join('\n  ');
 
 const done = (data: unknown, text: string): CommandResult => ({ exitCode: 0, data, text });
 

@@ -8,12 +8,13 @@ export interface Config {
     } & {
       /** Program to start. */
       readonly command?: string;
+      /** Arguments of the program. One in which a secret is recognised (--token …) is stored as one. */
       readonly args?: readonly string[];
       /** Variables of the program; it gets no others but PATH, HOME and the like. */
       readonly env?: {
         readonly [k: string]: string;
       };
-      /** Address of the endpoint. */
+      /** Address of the endpoint. One in which a secret is recognised (?api_key=…) is stored as one. */
       readonly url?: string;
       /** Headers of every request. */
       readonly headers?: {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startServer } from '../../core/sdk/testing/index.js';
+import { startScriptedMemory } from './scripted-memory.js';
 
 /**
  * Released MCP clients against a server, over HTTP+SSE: each connects, stores a memory and finds it again.
@@ -10,9 +11,7 @@ import { startServer } from '../../core/sdk/testing/index.js';
  */
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' } }, allowPositionals: true });
 const [folder = '', ...chosen] = positionals;
-const programs = ['sdk-v1', 'sdk-v2', 'mcp-remote', 'langchain', 'ai-sdk', 'python-wire'];
-const unknown = chosen.filter((name) => !programs.includes(name));
-if (unknown.length > 0) throw new Error(`There is no ${unknown.join(', ')}; there are ${programs.join(', ')}.`);
+const programs = ['sdk-v1', 'sdk-v2', 'mcp-remote', 'langchain', 'ai-sdk', 'python-wire', 'claude-code'];
 
 interface Result {
   readonly client: string;
@@ -21,6 +20,7 @@ interface Result {
   readonly reason?: string;
 }
 
+const model = await startScriptedMemory('claude-code');
 const server = await startServer({ limitMs: 60_000 });
 const results: Result[] = [];
 try {
@@ -34,6 +34,7 @@ try {
   }
 } finally {
   await server.dispose();
+  await model.stop();
 }
 if (values.json) console.log(JSON.stringify({ results }));
 process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
@@ -42,10 +43,15 @@ process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
 function run(client: string, url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: folder, timeout: 60_000 };
-    execFile(process.execPath, [join(folder, `${client}.mjs`), url], options, (error, stdout, stderr) => {
-      if (error) reject(new Error(error.killed ? 'gave no answer within 60 s' : stderr.trim().slice(-2_000)));
-      else resolve(stdout);
-    });
+    execFile(
+      process.execPath,
+      [join(folder, `${client}.mjs`), url, model.baseUrl],
+      options,
+      (error, stdout, stderr) => {
+        if (error) reject(new Error(error.killed ? 'gave no answer within 60 s' : stderr.trim().slice(-2_000)));
+        else resolve(stdout);
+      },
+    );
   });
 }
 

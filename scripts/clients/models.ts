@@ -23,10 +23,6 @@ const programs: Readonly<Record<string, readonly string[]>> = {
   'claude-code': ['messages'],
   codex: ['responses'],
 };
-const unknown = chosen.filter((name) => !(name in programs));
-if (unknown.length > 0) {
-  throw new Error(`There is no ${unknown.join(', ')}; there are ${Object.keys(programs).join(', ')}.`);
-}
 
 interface Result {
   readonly client: string;

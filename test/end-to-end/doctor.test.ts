@@ -1,15 +1,18 @@
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Finding } from 'mortise/sdk';
-import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import type { Database, Finding } from 'mortise/sdk';
+import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
+import { type DatabaseHost, openDatabase } from '../../core/database/index.js';
 import type { Desired } from '../../core/kernel/deps.js';
 import { watchRawResources } from '../../core/process/raw-resources.js';
+import { silentLog } from '../../core/sdk/testing/silent-log.js';
 
 interface Fault {
   readonly name: string;
   readonly code: string;
   readonly fix: RegExp;
+  readonly message?: RegExp;
   make(host: TestHost): Promise<unknown>;
   repair(host: TestHost): Promise<unknown>;
 }
@@ -208,6 +211,20 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    name: 'a configuration that names a secret which is nowhere',
+    code: 'invalid_config',
+    message: /\/password names the secret NAME_OF_THE_ABSENT_ONE, which is neither a variable nor in secrets\.json/,
+    fix: /config\/locked\.json/,
+    make: async (host) => {
+      await dropIn(host, 'locked', idle('locked'), { config: 'config.schema.json' });
+      const schema = { type: 'object', properties: { password: { type: 'string', 'x-secret': true } } };
+      await writeFile(join(host.pluginsDir, 'locked', 'config.schema.json'), JSON.stringify(schema));
+      await config(host, 'locked', { password: { $secret: 'NAME_OF_THE_ABSENT_ONE' } });
+      await enable(host, 'locked');
+    },
+    repair: (host) => remove(host, 'locked'),
+  },
+  {
     name: 'a secrets file that cannot be read as JSON',
     code: 'invalid_secrets_file',
     fix: /Write {/,
@@ -233,30 +250,86 @@ const faults: readonly Fault[] = [
   },
 ];
 
+/** Faults of a database on a server, whose administrator runs statements. */
+const serverFaults = (administrator: () => Database): readonly Fault[] => {
+  /** An empty database has none of the schemas, and a restored one has them again. */
+  const renameSchemas = async (like: string, renamed: (name: string) => string): Promise<void> => {
+    const { statement } = administrator();
+    const { rows } = await statement<{ name: string }>(
+      `select nspname as name from pg_namespace where nspname like ? and nspname <> 'information_schema'
+        and nspname not like 'pg%' and nspname <> 'public'`,
+      [like],
+    );
+    for (const { name } of rows) await statement(`alter schema ${name} rename to ${renamed(name)}`);
+  };
+  return [
+    {
+      name: 'a database that was created anew',
+      code: 'database_emptied',
+      message: /was created anew or emptied/,
+      fix: /Restore it from a backup/,
+      make: () => renameSchemas('%', (name) => `kept_${name}`),
+      repair: () => renameSchemas('kept%', (name) => name.replace('kept_', '')),
+    },
+    {
+      name: 'a table that was dropped',
+      code: 'database_tables_missing',
+      message: /: logbook\.memories\. /,
+      fix: /Restore them from a backup/,
+      make: () => administrator().statement('alter table logbook.memories rename to kept_memories'),
+      repair: () => administrator().statement('alter table logbook.kept_memories rename to memories'),
+    },
+  ];
+};
+
 describe('the doctor', function () {
   this.timeout(30_000);
-  let host: TestHost;
-  before(async () => {
-    host = await createTestHost({
-      plugins: ['admin', 'memory-gateway', 'memory-backend-local', 'memory-outbox'],
-    });
-  });
-  after(() => host.stop());
 
-  const found = async (): Promise<readonly Finding[]> =>
-    ((await (await host.fetch('/admin/plugins/doctor')).json()) as { findings: readonly Finding[] }).findings;
+  const checks = (host: () => TestHost, all: readonly Fault[]): void => {
+    /** Undefined while the plugins start again. */
+    const found = async (): Promise<readonly Finding[] | undefined> => {
+      const response = await host().fetch('/admin/plugins/doctor');
+      return response.ok ? ((await response.json()) as { findings: readonly Finding[] }).findings : undefined;
+    };
+    for (const { name, code, fix, message = /./, make, repair } of all) {
+      it(`has one finding with its fix for ${name}, and none after the repair`, async () => {
+        expect(await found()).to.deep.equal([]);
+        await make(host());
+        // A plugin that restarts after the repair before may be reported for a moment.
+        await until(`${code} alone`, async () => (await found())?.map((one) => one.code).join() === code);
+        const [finding] = (await found()) ?? [];
+        expect(finding?.fix).to.match(fix);
+        expect(finding?.message).to.match(message);
+        expect(finding?.message.length).to.be.below(600);
+        await repair(host());
+        await until(async () => (await found())?.length === 0);
+      });
+    }
+  };
 
-  for (const { name, code, fix, make, repair } of faults) {
-    it(`has one finding with its fix for ${name}, and none after the repair`, async () => {
-      expect(await found()).to.deep.equal([]);
-      await make(host);
-      // A plugin that restarts after the repair before may be reported for a moment.
-      await until(`${code} alone`, async () => (await found()).map((one) => one.code).join() === code);
-      const findings = await found();
-      expect(findings[0]?.fix).to.match(fix);
-      expect(findings[0]?.message.length).to.be.below(600);
-      await repair(host);
-      await until(async () => (await found()).length === 0);
-    });
-  }
+  eachDatabase(
+    (engine) => {
+      let host: TestHost;
+      let other: DatabaseHost | undefined;
+      before(async () => {
+        host = await createTestHost({
+          database: engine.env,
+          plugins: ['admin', 'memory-gateway', 'memory-backend-local', 'memory-outbox'],
+        });
+        // It does not look whether its storage is still there.
+        if (engine.dialect === 'postgres')
+          other = await openDatabase(engine.settings, silentLog, { storageLookMs: 3_600_000 });
+      });
+      after(async () => {
+        await other?.close();
+        await host.stop();
+      });
+      const administrator = (): Database => {
+        if (other === undefined) throw new Error('The administrator connects in a hook.');
+        return other.forPlugin('probe', []);
+      };
+      checks(() => host, engine.dialect === 'sqlite' ? faults : serverFaults(administrator));
+    },
+    { keepRows: true },
+  );
 });

@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import type { Finding } from 'mortise/sdk';
-import { ownPostgres, testDialects, until } from 'mortise/sdk/testing';
+import { eachDatabase, ownPostgres, testDialects, until } from 'mortise/sdk/testing';
 import { type DatabaseHost, openDatabase } from '../../core/database/index.js';
 import { silentLog } from '../../core/sdk/testing/silent-log.js';
 import { contents, memoryPlugins, startMemory } from './memory-host.js';
@@ -95,6 +98,17 @@ describe('a SQLite file that is taken from the running server', function () {
     const fix = (await findings(memory))[0]?.fix ?? '';
     const [, from = ''] = /cp (\S+) /.exec(fix) ?? [];
     copyFileSync(from, file);
+    await works(memory, 'apple before');
+  });
+
+  it('can be copied from the process when its folder was deleted too', async function folder() {
+    if (process.platform !== 'linux') return this.skip();
+    const folder = join(memory.host.dataDir, 'data');
+    expect(file.startsWith(`${folder}/`)).to.equal(true);
+    rmSync(folder, { recursive: true });
+    await noticed(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
+    const fix = (await findings(memory))[0]?.fix ?? '';
+    execFileSync('sh', ['-c', fix.slice(fix.indexOf('mkdir -p'))]);
     await works(memory, 'apple before');
   });
 
@@ -234,5 +248,55 @@ describe('a PostgreSQL database that is created anew under the running server', 
       await admin?.close();
       await server.dispose();
     }
+  });
+});
+
+describe('a table that is dropped under the running server', function () {
+  this.timeout(60_000);
+
+  eachDatabase((engine) => {
+    let memory: MemoryHost;
+    let dataDir: string;
+    const start = (): Promise<MemoryHost> => startMemory(engine, { plugins: [...memoryPlugins, 'admin'], dataDir });
+    /** Runs a statement as the administrator of the database would. */
+    const run = (sql: string): Promise<unknown> => memory.host.app.database.forPlugin('probe', []).statement(sql);
+    beforeEach(async () => {
+      dataDir = await mkdtemp(join(tmpdir(), 'mortise-test-'));
+      memory = await start();
+    });
+    afterEach(async () => {
+      await memory.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    });
+
+    it('makes the server not ready, also after a restart, until it is restored', async () => {
+      const schema = engine.dialect === 'sqlite' ? 'logbook_' : 'logbook.';
+      const bare = engine.dialect === 'sqlite' ? 'logbook_' : '';
+      const notReady = '503 database database_tables_missing';
+      expect(await store(memory, 'apple before')).to.equal('allow');
+      await run(`alter table ${schema}memories rename to ${bare}away`);
+      expect(await ready(memory)).to.equal(notReady);
+      const finding = (await findings(memory)).find(({ code }) => code === 'database_tables_missing');
+      expect(finding?.message).to.include(`: ${schema}memories. Whatever needs them fails.`);
+
+      await memory.stop();
+      memory = await start();
+      expect(await ready(memory)).to.equal(notReady);
+
+      await run(`alter table ${schema}away rename to ${bare}memories`);
+      await works(memory, 'apple before');
+    });
+
+    it('is forgotten when the administrator says so', async () => {
+      const [name, records] =
+        engine.dialect === 'sqlite' ? ['logbook_memories', 'mortise_tables'] : ['logbook.memories', 'mortise.tables'];
+      await run(`drop table ${name}${engine.dialect === 'sqlite' ? '' : ' cascade'}`);
+      const [fix = ''] = (await findings(memory))
+        .filter(({ code }) => code === 'database_tables_missing')
+        .map((one) => one.fix);
+      expect(fix).to.include(`delete from ${records} where name = '${name}'`);
+      await run(/delete from .*/.exec(fix)?.[0] ?? '');
+      expect(await ready(memory)).to.equal('200');
+    });
   });
 });

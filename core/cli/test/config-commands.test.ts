@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
@@ -58,6 +58,33 @@ describe('mortise config set and unset', function () {
       expect(await stored()).to.deep.equal({ label: '42', nested: { on: true, names: ['a'] } });
     });
 
+    it('say that nothing has changed, and refuse to remove what no setting is', async () => {
+      const before = inForce;
+      const unknown = await onServer(host, 'config', 'unset', 'tuned.nope');
+      expect([unknown.code, unknown.stderr]).to.deep.equal([
+        2,
+        '[cli_error] tuned has no setting "nope".\n  mortise config tuned shows the names.\n',
+      ]);
+      const unset = await onServer(host, 'config', 'unset', 'tuned.label');
+      expect(unset.stdout).to.equal('tuned.label is not set: tuned runs on as before.\n');
+      const set = await onServer(host, 'config', 'set', 'tuned.limit', '1');
+      expect(set.stdout).to.equal('tuned.limit is set: tuned runs on as before.\n');
+      expect(inForce).to.equal(before);
+      expect(await stored()).to.deep.equal({ limit: 1, nested: { on: true } });
+    });
+
+    it('leave no file that says nothing, and the defaults hold', async () => {
+      await onServer(host, 'config', 'unset', 'tuned.nested');
+      await onServer(host, 'config', 'unset', 'tuned.limit');
+      expect(inForce).to.deep.include({ limit: 5 });
+      expect(await readdir(host.configDir)).to.not.include('tuned.json');
+      expect((await host.control.doctor()).filter(({ key }) => key === 'tuned')).to.deep.equal([]);
+      await onServer(host, 'config', 'unset', 'tuned.limit');
+      expect(await readdir(host.configDir)).to.not.include('tuned.json');
+      await onServer(host, 'config', 'set', 'tuned.limit', '2');
+      expect(await stored()).to.deep.equal({ limit: 2 });
+    });
+
     it('keep a secret out of the configuration file', async () => {
       await onServer(host, 'config', 'set', 'tuned.api_key', 'harvest-moon');
       expect(inForce).to.deep.include({ api_key: 'harvest-moon' });
@@ -79,7 +106,16 @@ describe('mortise config set and unset', function () {
       expect(await stored()).to.deep.equal({ nested: {} });
       expect((await patch('{"limit":2}', 'application/json')).status).to.equal(200);
       expect((await patch('[]')).status).to.equal(400);
-      expect((await patch('{"limit":-1}')).status).to.equal(422);
+      const refused = await patch('{"limit":-1}');
+      expect(refused.status).to.equal(422);
+      expect(await refused.json())
+        .to.have.nested.property('error.hint')
+        .that.matches(/send the change again/);
+      const untyped = await patch('{"limit":2}', 'text/plain');
+      expect([untyped.status, await untyped.json()]).to.have.deep.nested.property('1.error.details.accepted', [
+        'application/json',
+        'application/merge-patch+json',
+      ]);
       const { rows } = await host.service('audit').query({ operation: 'admin:configure' });
       expect(rows.map(({ action }) => action).sort()).to.deep.equal(['allow', 'allow', 'reject']);
     });

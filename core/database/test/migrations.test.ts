@@ -57,6 +57,24 @@ describe('migrations', () => {
       await database.statement('select 1 as one from {zoo.second}');
     });
 
+    it('account for the tables that they drop, and for those made before tables were recorded', async () => {
+      const host = await engine.openHost();
+      const missing = async (): Promise<readonly string[]> => {
+        await host.storage.check();
+        return host.storage.missingTables;
+      };
+      const database = host.forPlugin('leaving', ['zoo']);
+      const records = `mortise${engine.dialect === 'sqlite' ? '_' : '.'}tables`;
+      const first = [table('0001-kept', 'kept'), table('0002-left', 'left_behind')];
+      await database.migrate(first);
+      await database.statement(`delete from ${records} where plugin = 'leaving'`);
+      await database.migrate(first);
+      await database.migrate([...first, { name: '0003', up: (schema) => schema.raw('drop table {zoo.left_behind}') }]);
+      expect(await missing()).to.deep.equal([]);
+      await database.statement('drop table {zoo.kept}');
+      expect(await missing()).to.deep.equal([database.table('zoo.kept')]);
+    });
+
     it('that a later version recorded are recognised and ignored', async () => {
       const database = await engine.open('newer', ['zoo']);
       await database.migrate([table('0001-a', 'a'), table('0002-b', 'b')]);

@@ -113,6 +113,14 @@ export interface DesiredExport {
   readonly changed: boolean;
 }
 
+/** What a written configuration has changed in the running process. */
+export interface ConfigChange {
+  /** `unchanged`: the plugin runs with the same values as before; `next start`: it does not run. */
+  readonly applied: 'live' | 'restarted' | 'unchanged' | 'next start';
+  /** Values that were given and have no effect, because a variable overrides them: its name, by that of the value. */
+  readonly overridden?: Readonly<Record<string, string>>;
+}
+
 /** Serial, idempotent operations on plugins; each resolves when the observed state is final. */
 export interface PluginControl {
   revision(): number;
@@ -133,17 +141,9 @@ export interface PluginControl {
   /** Ends a quarantine and starts the plugin again. */
   release(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration remains in force. */
-  configure(
-    key: string,
-    config: Readonly<Record<string, unknown>>,
-    options?: ToggleOptions,
-  ): Promise<{ readonly applied: 'live' | 'restarted' }>;
+  configure(key: string, config: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
   /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default holds. As `configure`. */
-  patchConfig(
-    key: string,
-    patch: Readonly<Record<string, unknown>>,
-    options?: ToggleOptions,
-  ): Promise<{ readonly applied: 'live' | 'restarted' }>;
+  patchConfig(key: string, patch: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
   /** Writes the desired state that replicas share to `plugins.json`. */
   export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;

@@ -66,6 +66,25 @@ describe('configuring plugins over HTTP', function () {
     expect(seen).to.deep.equal([{ size: 1 }]);
   });
 
+  it('reports what has no effect, because a variable overrides it, and that nothing has changed', async () => {
+    const seen: unknown[] = [];
+    const plugin = sized(seen, false);
+    const size = { type: 'integer', minimum: 1, 'x-env': 'SIZED_SIZE' };
+    const configSchema = { type: 'object', properties: { size, colour: { type: 'string' } } };
+    host = await createTestHost({
+      plugins: ['admin', 'logbook'],
+      extra: [{ ...plugin, configSchema }],
+      env: { SIZED_SIZE: '7' },
+    });
+    const overridden = { 'sized.size': 'SIZED_SIZE' };
+    expect((await put({ size: 2 })).body).to.deep.equal({ applied: 'unchanged', overridden });
+    expect((await put({ size: 2, colour: 'red' })).body).to.deep.equal({ applied: 'restarted', overridden });
+    expect((await put({ colour: 'red' })).body).to.deep.equal({ applied: 'unchanged' });
+    expect(seen).to.deep.equal([{ size: 7 }, { size: 7, colour: 'red' }]);
+    await host.control.disable('sized');
+    expect((await put({ colour: 'blue' })).body).to.deep.equal({ applied: 'next start' });
+  });
+
   it('reports whether it was applied live or with a restart', async () => {
     const seen: unknown[] = [];
     host = await createTestHost({
