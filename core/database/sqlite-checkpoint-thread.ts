@@ -10,6 +10,7 @@ const mark = new SqliteFileMark(file);
 parentPort?.on('message', (order: 'copy' | 'close') => {
   if (order === 'close') {
     database.close();
+    mark.close();
     parentPort?.close();
     return;
   }

@@ -66,6 +66,8 @@ export class SqliteCheckpoints {
   #open(): Worker {
     const thread = new Worker(new URL('./sqlite-checkpoint-thread.js', import.meta.url), {
       workerData: { file: this.#file },
+      // An open file that ends with the thread would take the locks of other connections with it.
+      trackUnmanagedFds: false,
       stdout: false,
       stderr: false,
     });

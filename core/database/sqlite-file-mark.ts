@@ -25,13 +25,23 @@ const pageBytes = 4_096;
  * Tells a file that was written over the database from what SQLite itself writes. With a write-ahead log SQLite changes
  * the file only when it copies from the log, which it announces in shared memory before the first byte. The offsets are
  * those of the WAL-index (https://sqlite.org/walformat.html).
+ *
+ * Both files stay open: a process that closes a file loses the locks that SQLite has on it, whoever opened it
+ * (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export class SqliteFileMark {
   readonly #path: string;
+  readonly #opened = new Map<string, number>();
   #mark: Mark | undefined;
 
   constructor(path: string) {
     this.#path = path;
+  }
+
+  /** Call it when no connection of the process is open. */
+  close(): void {
+    for (const file of this.#opened.values()) closeSync(file);
+    this.#opened.clear();
   }
 
   /** Takes what the file is now for the database. */
@@ -61,11 +71,11 @@ export class SqliteFileMark {
     const found = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
     if (found === undefined) return undefined;
     const size = Number(found.size);
-    const pages = readPart(this.#path, (read) => {
-      const step = Math.max(1, Math.floor(size / pageBytes / sampledPages));
-      const starts = Array.from({ length: sampledPages }, (_, index) => index * step * pageBytes);
-      return Buffer.concat(starts.map((start) => read(start, pageBytes)));
-    });
+    const step = Math.max(1, Math.floor(size / pageBytes / sampledPages));
+    const parts = Array.from({ length: sampledPages }, (_, index) =>
+      this.#part(this.#path, index * step * pageBytes, pageBytes),
+    );
+    const pages = parts.every((part) => part !== undefined) ? Buffer.concat(parts) : undefined;
     const last = this.#logState();
     // The file was changed while it was read.
     const isUnsure = first?.copies !== last?.copies || modifiedAt(this.#path) !== found.mtimeNs;
@@ -73,7 +83,7 @@ export class SqliteFileMark {
   }
 
   #logState(): LogState | undefined {
-    const bytes = readPart(`${this.#path}-shm`, (read) => read(0, 136));
+    const bytes = this.#part(`${this.#path}-shm`, 0, 136);
     if (bytes === undefined || bytes.length < 136) return undefined;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const number = (offset: number): number => view.getUint32(offset, isLittleEndian);
@@ -86,27 +96,22 @@ export class SqliteFileMark {
       size: number(20) * (pageSize === 1 ? 65_536 : pageSize),
     };
   }
+
+  /** Undefined when the file cannot be read. */
+  #part(path: string, start: number, length: number): Buffer | undefined {
+    try {
+      const file = this.#opened.get(path) ?? openSync(path, 'r');
+      this.#opened.set(path, file);
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(file, bytes, 0, length, start));
+    } catch {
+      return undefined;
+    }
+  }
 }
 
 const isLittleEndian = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 
 function modifiedAt(path: string): bigint | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
-}
-
-/** Undefined when the file cannot be read. */
-function readPart<R>(path: string, run: (read: (start: number, length: number) => Buffer) => R): R | undefined {
-  let file: number | undefined;
-  try {
-    file = openSync(path, 'r');
-    const opened = file;
-    return run((start, length) => {
-      const bytes = Buffer.alloc(length);
-      return bytes.subarray(0, readSync(opened, bytes, 0, length, start));
-    });
-  } catch {
-    return undefined;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
 }

@@ -22,7 +22,7 @@ export class SqliteFile implements DatabaseFile {
   readonly #logPath: string;
   readonly #connections: SingleConnection<SqliteConnection>;
   readonly #checkpoints: SqliteCheckpoints;
-  readonly #mark: SqliteFileMark;
+  #mark: SqliteFileMark;
   #overwritten = false;
   #database: FileIdentity | undefined;
   #connection: SqliteConnection | undefined;
@@ -96,7 +96,14 @@ export class SqliteFile implements DatabaseFile {
 
   async reopen(): Promise<void> {
     await this.#closeAll();
+    this.#mark.close();
+    this.#mark = new SqliteFileMark(this.#path);
     this.#database = undefined;
+  }
+
+  /** All connections are closed. */
+  close(): void {
+    this.#mark.close();
   }
 
   openPath(): string | undefined {

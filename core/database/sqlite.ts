@@ -85,6 +85,7 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
       await connections.destroy();
       await builder.destroy();
       await checkpoints.close();
+      file?.close();
     },
   };
 }
