@@ -57,7 +57,7 @@ export interface SessionStreams {
   sessions(): readonly string[];
   drop(session: string): void;
   /** Ends the `GET` streams, which would never end by themselves; streams of responses continue. */
-  endStanding(): void;
+  endStanding(last?: string): void;
   /** Ends all streams. */
   close(): void;
   sweep(): void;
@@ -162,8 +162,12 @@ export function createSessionStreams(now: () => number): SessionStreams {
       totalBytes -= log.bytes;
       logs.delete(session);
     },
-    endStanding() {
-      for (const log of logs.values()) endReaders(log.readers.get(getStream));
+    endStanding(last) {
+      for (const log of logs.values()) {
+        const readers = log.readers.get(getStream);
+        if (last !== undefined) for (const reader of readers ?? []) reader.push(last);
+        endReaders(readers);
+      }
     },
     close() {
       for (const session of [...logs.keys()]) streams.drop(session);
@@ -185,6 +189,13 @@ export function createSessionStreams(now: () => number): SessionStreams {
 export function eventText(json: string, id?: string): string {
   return id === undefined ? `event: message\ndata: ${json}\n\n` : `id: ${id}\nevent: message\ndata: ${json}\n\n`;
 }
+
+/** The last event of a stream that ends because the plugin is disabled: otherwise it would look like a lost connection. */
+export const stoppingText = `event: error\ndata: ${JSON.stringify({
+  code: 'plugin_stopping',
+  reason: 'PLUGIN_STOPPING',
+  message: 'The MCP endpoint is switched off.',
+})}\n\n`;
 
 /** Milliseconds after which a client may reconnect to a broken stream. */
 const retryMs = 1_000;

@@ -1,6 +1,6 @@
 import type { HttpService, StartHost } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
-import { createSessionStreams, getStream, type SessionStreams } from './event-streams.js';
+import { createSessionStreams, getStream, type SessionStreams, stoppingText } from './event-streams.js';
 import { createFeatures, type Features } from './features.js';
 import { migrations } from './migrations.js';
 import { createReplicas, type Replicas } from './replicas.js';
@@ -98,19 +98,19 @@ export async function startServer(host: StartHost<Config>): Promise<McpServer> {
   host.every(60_000, () => sweep(server));
   host.on('shutdown', () => endStandingStreams(server));
   host.on('plugin-state', ({ key, to }) => {
-    if (key === host.key && to === 'draining') endStandingStreams(server);
+    if (key === host.key && to === 'draining') endStandingStreams(server, stoppingText);
   });
   return server;
 }
 
 /**
  * Ends the streams that stay open as long as their client, which a shutdown or the end of the plugin would wait for.
- * Streams of responses stay open: calls that were accepted are answered within the time that is left.
+ * `last` is their last event. Streams of responses stay open: calls that were accepted are answered within the time that is left.
  */
-function endStandingStreams(server: McpServer): void {
+function endStandingStreams(server: McpServer, last?: string): void {
   server.subscriptions.close();
-  server.streams.endStanding();
-  server.connections.finish();
+  server.streams.endStanding(last);
+  server.connections.finish(last);
 }
 
 /** Ends everything that runs, when the plugin stops. */

@@ -35,7 +35,7 @@ export interface SseConnections {
   all(): Iterable<SseConnection>;
   announce(json: string): void;
   /** Ends every connection as soon as its running requests are answered. */
-  finish(): void;
+  finish(last?: string): void;
   /** Aborts what is running and ends all connections. */
   close(): void;
 }
@@ -52,7 +52,7 @@ export function isConnectionId(value: string | null): value is string {
 }
 
 interface OpenConnection extends SseConnection {
-  finish(): void;
+  finish(last?: string): void;
   close(): void;
 }
 
@@ -75,8 +75,8 @@ export function createSseConnections(): SseConnections {
     announce(json) {
       for (const connection of connections.values()) connection.send(json);
     },
-    finish() {
-      for (const connection of connections.values()) connection.finish();
+    finish(last) {
+      for (const connection of connections.values()) connection.finish(last);
     },
     close() {
       for (const connection of connections.values()) connection.close();
@@ -94,8 +94,11 @@ function createConnection(id: string, principal: string, session: string | undef
     onClose();
     abortAll();
   });
+  let lastText: string | undefined;
   const endWhenIdle = () => {
-    if (finishing && running.size === 0) queue.end();
+    if (!finishing || running.size > 0) return;
+    if (lastText !== undefined) queue.push(lastText);
+    queue.end();
   };
   const connection: OpenConnection = {
     principal,
@@ -129,8 +132,9 @@ function createConnection(id: string, principal: string, session: string | undef
     cancel(idText) {
       for (const request of running) if (request.idText === idText) request.cancel();
     },
-    finish() {
+    finish(last) {
       finishing = true;
+      lastText ??= last;
       endWhenIdle();
     },
     close() {

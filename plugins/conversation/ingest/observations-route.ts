@@ -138,8 +138,11 @@ function publish(
   const { traceId } = ctx.trace;
   const user = boundUser(ctx.principal);
   // The events of a bound key belong to its user: of a key that is bound to spaces alone that is its own name.
-  const own = { actor: { actor_type: ctx.principal.actor === undefined ? 'service' : 'user', actor_id: user } };
-  const sent = user === undefined ? body : { ...own, ...body };
+  const own = { actor_type: ctx.principal.actor === undefined ? 'service' : 'user', actor_id: user };
+  const { actor } = body;
+  const isNamed = actor !== undefined && actor !== null && !isJsonObject(actor);
+  const sent =
+    user === undefined || isNamed ? body : { ...body, actor: { ...own, ...(isJsonObject(actor) ? actor : {}) } };
   const { input, errors } = outsideObservation(sent, { traceId, correlationId: ctx.correlationId });
   if (user !== undefined) checkNames(input, user, sessions.parseKey, (given) => intake.preview(given));
   if (errors.length > 0) {

@@ -164,6 +164,10 @@ describe('events of other systems', () => {
     await start({ env, plugins: ['conversation', 'gate', 'logbook'], extra: [audit.plugin] });
     const control = { obs_type: 'control', source_name: 'shop', payload: { kind: 'x', data: {} } };
     expect((await post(control, '', { 'X-API-Key': 'api-key-0123456789' })).status).to.equal(403);
+    for (const actor of [undefined, null, {}, { actor_type: 'user' }]) {
+      const own = await post(event('mine', { actor }), '', { 'X-API-Key': 'api-key-of-ann-0123' });
+      expect(own.status, JSON.stringify(actor)).to.equal(202);
+    }
     const forged = event('hi', { actor: { actor_type: 'user', actor_id: 'bob' } });
     expect((await post(forged, '', { 'X-API-Key': 'api-key-of-ann-0123' })).status).to.equal(403);
     const reasons = async () => {

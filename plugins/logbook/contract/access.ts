@@ -7,6 +7,7 @@ export interface AccessRefusal {
   readonly reason: string;
   /** The middle of a sentence. */
   readonly explanation: string;
+  readonly hint?: string;
 }
 
 const actorMismatch: AccessRefusal = {
@@ -25,10 +26,11 @@ export function actorRefusal({ actor }: Principal, claimedActor: string | null):
 
 /** The caller's key does not allow the request (403). Thrown after its audit row is committed, where there is one. */
 export class AccessRefused extends MortiseError {
-  constructor({ code, explanation }: AccessRefusal, details: Readonly<Record<string, unknown>> = {}) {
+  constructor({ code, explanation, hint }: AccessRefusal, details: Readonly<Record<string, unknown>> = {}) {
     super(code, `The request was refused: ${explanation}.`, {
       status: 403,
       details: { category: 'business', ...details },
+      ...(hint === undefined ? {} : { hint }),
     });
   }
 }

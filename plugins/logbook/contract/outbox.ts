@@ -24,6 +24,8 @@ export interface NewOutboxRow {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly evidence: readonly Readonly<Record<string, unknown>>[];
   readonly actorUserId: string | null;
+  /** Id of the principal whose call stored the memory; null for a manually inserted row. */
+  readonly principal: string | null;
   readonly itemId: number | null;
   readonly correlationId: string | null;
   readonly status: 'pending' | 'dead';

@@ -8,6 +8,7 @@ import { scm } from './0006-scm.js';
 import { outboxId } from './0007-outbox-id.js';
 import { auditHeads } from './0008-audit-heads.js';
 import { auditHash } from './0009-audit-hash.js';
+import { outboxPrincipal } from './0010-outbox-principal.js';
 
 /** The tables of the logbook, in the order they were added. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   outboxId,
   auditHeads,
   auditHash,
+  outboxPrincipal,
 ];

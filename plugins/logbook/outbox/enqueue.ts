@@ -12,9 +12,9 @@ export async function enqueueMemory(
   const isDead = row.status === 'dead';
   const { rows } = await database.statement<{ outbox_id: number }>(
     `insert into {logbook.outbox_memory} (memory_key, target_space, requested_space, payload_md, payload_sha, meta_sha,
-       kind, meta_json, evidence_json, actor_user_id, item_id, correlation_id, status, last_error, last_error_class,
+       kind, meta_json, evidence_json, actor_user_id, principal, item_id, correlation_id, status, last_error, last_error_class,
        verify_first, next_attempt_at, created_at, updated_at, dead_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${movedNow(database)}, ${now.time}, ${now.time},
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${movedNow(database)}, ${now.time}, ${now.time},
        ${isDead ? now.time : 'null'})
      returning outbox_id`,
     [
@@ -28,6 +28,7 @@ export async function enqueueMemory(
       codec.json(row.meta),
       codec.json(row.evidence),
       row.actorUserId,
+      row.principal,
       row.itemId,
       row.correlationId,
       row.status,

@@ -20,6 +20,7 @@ export interface OutboxColumns {
   readonly kind: string | null;
   readonly evidence_json: string;
   readonly actor_user_id: string | null;
+  readonly principal: string | null;
   readonly requested_space: string | null;
   readonly correlation_id: string | null;
   readonly memory_key: string | null;
@@ -50,6 +51,7 @@ const names = [
   'kind',
   'evidence_json',
   'actor_user_id',
+  'principal',
   'requested_space',
   'correlation_id',
   'memory_key',
@@ -87,6 +89,7 @@ export function outboxRowOf({ codec }: Database, row: OutboxColumns): OutboxRow 
     kind: row.kind,
     evidence: codec.parseJson<Record<string, unknown>[] | null>(row.evidence_json) ?? [],
     actorUserId: row.actor_user_id,
+    principal: row.principal,
     requestedSpace: row.requested_space,
     correlationId: row.correlation_id,
     memoryKey: row.memory_key,

@@ -60,13 +60,15 @@ eachDatabase((engine) => {
 
     it('is disabled without waiting for clients that only listen, and answers the calls that run', async () => {
       const { headers } = await beginSession(host, '2025-11-25');
-      const standing = await openEvents(host, { headers });
-      await standing.nextEvent();
+      const standing = await host.fetch('/mcp', { headers });
       const oldTransport = await host.fetch('/mcp', { headers: { accept: 'text/event-stream' } });
       const stream = await beginCall(headers);
       const disabled = host.app.control.disable('mcp-server');
-      expect(await standing.next()).to.equal(undefined);
-      expect(await oldTransport.text()).to.match(/^event: endpoint\n.*\n\n$/s);
+      const last = /event: error\ndata: \{"code":"plugin_stopping",.*\}\n\n$/;
+      expect(await standing.text()).to.match(last);
+      expect(await oldTransport.text())
+        .to.match(/^event: endpoint\n/)
+        .and.to.match(last);
       probe.release();
       expect(at(await stream.next(), 'id')).to.equal(7);
       expect((await disabled).state).to.equal('disabled');

@@ -122,8 +122,9 @@ export function writeStore(decision: StoreDecision, space: string, gateway: Gate
         const { backend } = gateway.backend;
         const memory = { ...row, backend, backendMemoryId: null, auditId, outboxId: null };
         const intended = { action: actionOf(decision), reason: decision.reason };
-        const { requestedSpace } = decision.request;
-        return finishWrite({ auditId, intended, memory, requestedSpace }, begunAt, gateway);
+        const { requestedSpace, principal } = decision.request;
+        const write = { auditId, intended, memory, requestedSpace, principal: principal.id };
+        return finishWrite(write, begunAt, gateway);
       }
       if (outcome.kind !== 'busy' || performance.now() >= deadline) return outcome;
       await delay(POLL_MS);

@@ -27,6 +27,7 @@ function writeOf(row: PendingAudit, memory: LedgerMemory | undefined): BegunWrit
     intended: { action: row.action, reason: row.reason },
     memory,
     requestedSpace: typeof requested === 'string' ? requested : null,
+    principal: row.principal,
   };
 }
 

@@ -17,6 +17,8 @@ export interface BegunWrite {
   readonly intended: { readonly action: 'allow' | 'redirect' | 'reject'; readonly reason: string };
   readonly memory: NewMemory;
   readonly requestedSpace: string | null;
+  /** Id of the principal of the call. */
+  readonly principal: string | null;
 }
 
 /** Another process settled the write first. The transaction of this settlement is rolled back. */
@@ -70,13 +72,14 @@ function firstDelaySeconds({ applied, detail, retryAfterMs }: FailedDelivery, st
   return Math.max(unsureMs, retryAfterMs ?? 0) / 1_000;
 }
 
-function deadAudit({ memory, requestedSpace }: BegunWrite, outboxId: number, lastError: string) {
+function deadAudit({ memory, requestedSpace, principal }: BegunWrite, outboxId: number, lastError: string) {
   const requested = requestedSpace === null ? null : redactSecrets(requestedSpace);
   return {
     action: 'reject',
     operation: 'outbox_flush',
     reason: 'outbox_flush_dead',
     status: 'failed',
+    principal,
     actorUserId: memory.actorUserId,
     targetSpace: memory.space,
     payloadSha: memory.payloadSha,
@@ -119,6 +122,7 @@ export async function settleFailed(
       ...memory,
       payload: memory.payload ?? '',
       requestedSpace: write.requestedSpace,
+      principal: write.principal,
       status: isDead ? 'dead' : 'pending',
       lastError,
       lastErrorClass: failed.class,

@@ -52,6 +52,7 @@ describe('the outbox worker', () => {
         reason: 'outbox_flush_success',
         operation: 'outbox_flush',
         actorUserId: 'alice',
+        principal: 'local',
         correlationId: answer.correlation_id,
       });
       expect(flushed?.evidence).to.deep.include({ source: 'outbox_worker', outbox_id: id, memory_id: 'om-1' });

@@ -12,13 +12,14 @@ type Flush = Pick<AuditEntry, 'action' | 'reason' | 'evidence'>;
 
 const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
 
-/** An audit row for an attempt, with the actor and correlation id of the memory. */
+/** An audit row for an attempt, with the principal, actor and correlation id of the memory. */
 export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reason, evidence }: Flush): AuditEntry {
   return {
     action,
     operation: 'outbox_flush',
     reason,
     status: statuses[action],
+    principal: row.principal,
     actorUserId: row.actorUserId,
     targetSpace: row.space,
     payloadSha: row.payloadSha,

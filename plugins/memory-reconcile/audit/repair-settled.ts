@@ -15,6 +15,7 @@ export function reconcileEntry(
     operation: 'outbox_reconcile',
     reason,
     status: statuses[action],
+    principal: row.principal,
     actorUserId: row.actorUserId,
     targetSpace: row.space,
     payloadSha: row.payloadSha,

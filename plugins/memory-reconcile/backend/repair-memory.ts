@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { LedgerMemory } from 'mortise/contracts/logbook';
-import type { AuditEntry } from 'mortise/sdk';
+import { type AuditEntry, platformPrincipal } from 'mortise/sdk';
 import type { ReconcileDeps } from '../options.js';
 import type { BackendFinding } from './compare-memory.js';
 
@@ -57,6 +57,8 @@ export async function repairMemory(
           ...memory,
           payload: memory.payload ?? '',
           requestedSpace: memory.space,
+          // The platform itself sends it again.
+          principal: platformPrincipal.id,
           status: 'pending',
           lastError: `content_${finding}`,
           lastErrorClass: null,

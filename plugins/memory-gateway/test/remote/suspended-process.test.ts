@@ -21,7 +21,7 @@ describe('a write that has begun', () => {
       const auditId = await remote.host.service('audit').write(entry);
       const memory = writingMemory(TEXT, { memoryKey: 'mk_held', auditId });
       await remote.host.service('logbook').ledger.insert([memory]);
-      return { auditId, intended, memory, requestedSpace: 'private:a' };
+      return { auditId, intended, memory, requestedSpace: 'private:a', principal: 'anna' };
     };
 
     const finish = (write: BegunWrite, millisecondsAgo: number) =>
@@ -75,6 +75,7 @@ describe('a write that has begun', () => {
         ...write.memory,
         payload: TEXT,
         requestedSpace: 'private:a',
+        principal: 'anna',
         status: 'pending',
         lastError: 'lost',
         lastErrorClass: 'unavailable',
