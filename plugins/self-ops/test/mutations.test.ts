@@ -327,6 +327,14 @@ describe('a change of the configuration', () => {
         expect(shown.checks.path_whitelist_passed).to.equal(false);
       });
 
+      it('of a file in another encoding is refused', async () => {
+        await writeFile(join(host.dataDir, 'prompts', 'gbk.md'), Buffer.from('d6d0cec40a6c696e650a', 'hex'));
+        expect((await preview(rewrite('prompts/gbk.md', 'line', 'row'))).error).to.include({
+          code: 'invalid_request',
+          message: 'target file is not UTF-8 text: convert it to UTF-8 first',
+        });
+      });
+
       it('names what is wrong with a request', async () => {
         const message = async (body: object) => (await preview(body)).error?.message;
         const on = (target: string, operation: object) => ({ target, operations: [operation] });
