@@ -133,6 +133,19 @@ describe('the import of a state file', () => {
       expect(answer.reply).to.equal('Echo: Hello again');
     });
 
+    it('keeps a chat with its messages in their session', async () => {
+      await run(state);
+      const moved = await host.fetch('/chats/one', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...state.chats.one, session_id: 'another' }),
+      });
+      expect([moved.status, ((await moved.json()) as { error: { code: string } }).error.code]).to.deep.equal([
+        400,
+        'invalid_chat',
+      ]);
+    });
+
     it('takes over a text without parts, and lists every message and history that it leaves out', async () => {
       const { exitCode, data } = await run({
         chats: {
