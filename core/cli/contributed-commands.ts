@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+import { buffer as readAll } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
@@ -149,7 +150,7 @@ function ownValues(command: Command, known: readonly NamedOption[]): CommandInpu
   return Object.fromEntries(Object.entries(command.opts()).filter(([name]) => own.has(name)));
 }
 
-/** Reads the files on the caller's machine, because the command may run on another one. */
+/** Reads the files on the caller's machine, because the command may run on another one; `-` is standard input. */
 async function withFiles(options: CommandInput['options'], names: readonly string[]): Promise<CommandInput['options']> {
   const texts: Record<string, string> = {};
   for (const name of names) {
@@ -159,13 +160,15 @@ async function withFiles(options: CommandInput['options'], names: readonly strin
   return { ...options, ...texts };
 }
 
+/** The text of a file, or of standard input (`-`). Bytes of another encoding would be replaced without a word. */
 async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const why = (error as { code?: unknown }).code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
-    throw new CommandError(`${path}: ${why}.`, 'Name a file that you may read.');
-  }
+  const named = path === '-' ? 'Standard input' : path;
+  const bytes = await (path === '-' ? readAll(process.stdin) : readFile(path)).catch((error: { code?: unknown }) => {
+    const why = error.code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
+    throw new CommandError(`${named}: ${why}.`, 'Name a file that you may read.');
+  });
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new CommandError(`${named}: it is not a text in UTF-8.`, 'Convert it to UTF-8 first, for example with iconv.');
 }
 
 /** JSON from the command line, from `@file`, or from standard input (`-`). */
@@ -177,8 +180,8 @@ async function withDocuments(
   for (const name of names) {
     const given = options[name];
     if (typeof given !== 'string') continue;
-    const text =
-      given === '-' ? await readAll(process.stdin) : given.startsWith('@') ? await readText(given.slice(1)) : given;
+    const path = given.startsWith('@') ? given.slice(1) : given === '-' ? given : undefined;
+    const text = path === undefined ? given : await readText(path);
     try {
       JSON.parse(text);
     } catch (error) {

@@ -11,7 +11,7 @@ import { createEnvironment } from './environment.js';
 import { exitCodes, reportError } from './exit.js';
 import { addGlobalOptions, type GlobalOptions, preferOwnOptions } from './global-options.js';
 import { addMigrateCommand, addStartCommands, addStatusCommand } from './host-commands.js';
-import { examples } from './output.js';
+import { examples, LocalError } from './output.js';
 import { addPluginCommands } from './plugin-commands.js';
 import { localeOf, speak, translated, translatedTitle } from './translated.js';
 
@@ -84,13 +84,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 process.on('disconnect', () => stop('disconnect'));
 process.channel?.unref();
 
-// A reader such as `head` may close the pipe early; the command has nothing left to do then.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(exitCode);
-  });
+const isJson = (): boolean => environment.json || process.argv.includes('--json');
+let isOutputLost = false;
+
+/** A reader such as `head` may close the pipe early; the command has nothing left to do then. */
+function endWithoutOutput({ code = 'error' }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(exitCode);
+  // Each write to a full disk fails anew.
+  if (isOutputLost) return;
+  isOutputLost = true;
+  const sentence = translated('The output cannot be written ({code}).', { code });
+  const hint = translated('Write it to another place, or free space on the disk.');
+  const lost = new LocalError('output_lost', sentence, { hint, details: { code } });
+  reportError(lost, isJson(), (text) => process.stderr.write(text, () => process.exit(exitCodes.refused)));
 }
+process.stdout.on('error', endWithoutOutput);
+process.stderr.on('error', ({ code }: NodeJS.ErrnoException) =>
+  process.exit(code === 'EPIPE' ? exitCode : exitCodes.refused),
+);
 
 addPluginCommands(program, environment);
 addConfigCommands(program, environment);
@@ -109,14 +120,16 @@ const words = typed.slice(2);
 /**
  * Reading what plugins add takes a moment, which the platform's own commands need not wait for. Whether a key behind the
  * name of a command is the server's is only known afterwards: one of the environment is tried first.
+ *
+ * @returns the words that are no options
  */
-async function addCommandsOfPlugins(): Promise<void> {
+async function addCommandsOfPlugins(): Promise<readonly string[]> {
   const anywhere = addGlobalOptions(new Command().copyInheritedSettings(program));
   const { operands } = anywhere.parseOptions(words);
   const [first] = operands;
   const isOwn = program.commands.some((command) => command.name() === first);
   // Only the completion of a shell knows every command.
-  if (isOwn && first !== 'completion') return;
+  if (isOwn && first !== 'completion') return operands;
   const leading = addGlobalOptions(new Command().copyInheritedSettings(program)).passThroughOptions();
   leading.parseOptions(words);
   const all = anywhere.opts<GlobalOptions>();
@@ -128,14 +141,29 @@ async function addCommandsOfPlugins(): Promise<void> {
     guessed = undefined;
   });
   preferOwnOptions(program, operands);
+  return operands;
+}
+
+const helpFlags = ['-h', '--help'];
+
+/** Whether a word is in the place of a command and is none. Asked for its help, the parser would print that of the group. */
+function namesUnknownCommand(operands: readonly string[]): boolean {
+  let group: Command = program;
+  for (const word of operands) {
+    if (word === 'help' || group.commands.length === 0 || group.registeredArguments.length > 0) return false;
+    const named = group.commands.find((command) => command.name() === word || command.aliases().includes(word));
+    if (named === undefined) return true;
+    group = named;
+  }
+  return false;
 }
 
 try {
-  await addCommandsOfPlugins();
-  await program.parseAsync(typed);
+  const operands = await addCommandsOfPlugins();
+  await program.parseAsync(namesUnknownCommand(operands) ? typed.filter((word) => !helpFlags.includes(word)) : typed);
 } catch (error) {
   exitCode = interrupt.signal.aborted
     ? exitCodes.interrupted
-    : reportError(error, environment.json || process.argv.includes('--json'), (text) => process.stderr.write(text));
+    : reportError(error, isJson(), (text) => process.stderr.write(text));
 }
 process.exitCode = exitCode;

@@ -14,6 +14,7 @@ export type LocalReason =
   | 'no_server'
   | 'not_installed'
   | 'interrupted'
+  | 'output_lost'
   | 'invalid_answer'
   | 'unexpected';
 

@@ -51,6 +51,8 @@ export const chinese = {
   'Usage: mortise {usage}; --help has examples.': '用法：mortise {usage}；--help 有示例。',
   'Mortise {version} is ready.': 'Mortise {version} 已就绪。',
   'Mortise {version} is running and not ready yet.': 'Mortise {version} 正在运行，尚未就绪。',
+  'The output cannot be written ({code}).': '无法写入输出（{code}）。',
+  'Write it to another place, or free space on the disk.': '请写到别处，或释放磁盘空间。',
   'Nothing to fix.': '没有需要修复的问题。',
   'No Mortise server answered at {address}: this is what the files say.':
     '{address} 没有 Mortise 服务器响应：以下内容来自文件。',

@@ -1,4 +1,5 @@
 import {
+  commandEvents,
   cutDeltas,
   errorFrame,
   errorOf,
@@ -107,11 +108,7 @@ async function commandAnswer(
   stream: boolean,
   ctx: RouteContext,
 ): Promise<RouteResponse> {
-  const events: readonly TurnEvent[] = [
-    { type: 'step_started', step: 1 },
-    { type: 'assistant_delta', step: 1, delta: reply },
-    { type: 'completed', step: 1, reply, meta: {} },
-  ];
+  const events = commandEvents(reply);
   const dispatch = { session, text: reply, deliveryId: ctx.requestId };
   if (stream) return streamOf(events, () => dispatchReply(deps, dispatch, ctx));
   await dispatchReply(deps, dispatch, ctx);

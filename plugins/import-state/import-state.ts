@@ -1,8 +1,9 @@
 import type { ChannelsService } from 'mortise/contracts/channels';
 import type { CronService } from 'mortise/contracts/cron';
-import type { NewMessage, SessionsService } from 'mortise/contracts/sessions';
+import type { SessionsService } from 'mortise/contracts/sessions';
 import type { WorkspaceService } from 'mortise/contracts/workspace';
 import { type CallContext, isCodedError, isJsonObject, type JsonObject, MortiseError } from 'mortise/sdk';
+import { importChat } from './import-chat.js';
 
 export interface ImportDeps {
   readonly sessions: SessionsService;
@@ -18,8 +19,6 @@ export interface ImportReport {
   >;
   readonly skipped: readonly { readonly what: string; readonly id: string; readonly reason: string }[];
 }
-
-const roles = ['user', 'assistant', 'system'] as const;
 
 /**
  * Takes a state over: settings all or nothing, then each chat with its history and each job by itself. Chats that have
@@ -47,6 +46,7 @@ export async function importState(deps: ImportDeps, state: unknown, ctx: CallCon
   });
   const [envs, skills] = [entries(state, 'envs'), entries(state, 'skills')];
   const [chatEntries, jobEntries] = [entries(state, 'chats'), entries(state, 'cron_jobs')];
+  const histories = new Map(entries(state, 'histories'));
   const providers = entries(state, 'providers').map(([id, settings]) => [id, withoutBlanks(settings)] as const);
   const payload = {
     version: 'v1',
@@ -54,8 +54,13 @@ export async function importState(deps: ImportDeps, state: unknown, ctx: CallCon
     config: {
       ...(envs.length > 0 ? { envs: Object.fromEntries(envs) } : {}),
       ...(channels.length > 0 ? { channels: Object.fromEntries(channels) } : {}),
-      ...(providers.length > 0
-        ? { models: { providers: Object.fromEntries(providers), active_llm: state.active_llm ?? {} } }
+      ...(providers.length > 0 || isSlot(state.active_llm)
+        ? {
+            models: {
+              ...(providers.length > 0 ? { providers: Object.fromEntries(providers) } : {}),
+              active_llm: state.active_llm ?? {},
+            },
+          }
         : {}),
     },
   };
@@ -64,11 +69,18 @@ export async function importState(deps: ImportDeps, state: unknown, ctx: CallCon
   let [chats, messages, jobs] = [0, 0, 0];
   for (const [id, chat] of chatEntries) {
     try {
-      messages += await importChat(deps.sessions, id, chat, listAt(state.histories, id));
+      const { stored, skipped: reasons } = await importChat(deps.sessions, id, chat, histories.get(id));
+      messages += stored;
       chats += 1;
+      for (const reason of reasons) skipped.push({ what: 'messages', id, reason });
     } catch (error) {
       skip('chat', id, error);
     }
+    histories.delete(id);
+  }
+  for (const [id, history] of histories) {
+    const isEmpty = history === null || (Array.isArray(history) && history.length === 0);
+    if (!isEmpty) skipped.push({ what: 'history', id, reason: 'the file has no chat of this id' });
   }
   for (const [id, job] of jobEntries) {
     try {
@@ -82,48 +94,9 @@ export async function importState(deps: ImportDeps, state: unknown, ctx: CallCon
   return { imported: { chats, messages, jobs, ...counts }, skipped };
 }
 
-/** @returns the number of messages @throws MortiseError for a chat that is not valid or has messages already */
-async function importChat(
-  sessions: SessionsService,
-  id: string,
-  chat: unknown,
-  history: readonly unknown[],
-): Promise<number> {
-  const {
-    name,
-    session_id: sessionId,
-    user_id: userId,
-    channel,
-    meta,
-  } = isJsonObject(chat) ? chat : ({} as JsonObject);
-  if (!isText(sessionId) || !isText(userId) || !isText(channel)) {
-    throw new MortiseError('invalid_chat', 'session_id, user_id, channel are required', { status: 400 });
-  }
-  const known = await sessions.getChat(id);
-  if (known && (await sessions.display({ chatId: id }, { limit: 1 })).messages.length > 0) {
-    throw new MortiseError('chat_exists', 'it is there already, with messages', { status: 409 });
-  }
-  const session = { sessionId, userId, channel };
-  await sessions.saveChat({
-    id,
-    session,
-    ...(isText(name) ? { name } : {}),
-    ...(isJsonObject(meta) ? { meta } : {}),
-  });
-  const rows = history.flatMap(messageOf);
-  if (rows.length === 0) return 0;
-  const written = await sessions.withLease(session, (lease) => lease.append(rows));
-  if (written === null) throw new MortiseError('session_busy', 'its session has a running turn', { status: 409 });
-  return rows.length;
-}
-
-/** The text of a message; tool calls of the earlier gateway have no form here that a model could use. */
-function messageOf(message: unknown): readonly NewMessage[] {
-  if (!isJsonObject(message)) return [];
-  const role = roles.find((one) => one === message.role);
-  const parts = Array.isArray(message.content) ? message.content : [];
-  const texts = parts.flatMap((part) => (isJsonObject(part) && isText(part.text) ? [part.text] : []));
-  return role === undefined || texts.length === 0 ? [] : [{ role, content: texts.join('\n') }];
+/** Whether a model is named; the state file writes blank texts where there is none. */
+function isSlot(slot: unknown): boolean {
+  return isJsonObject(slot) ? Object.values(slot).some((value) => value !== '') : slot !== undefined && slot !== null;
 }
 
 /** The state file writes a blank text where there is no value. */
@@ -137,13 +110,4 @@ function entries(state: JsonObject, name: string): readonly [string, unknown][] 
   if (section === undefined || section === null) return [];
   if (!isJsonObject(section)) throw new MortiseError('invalid_json', `${name} must be an object`, { status: 400 });
   return Object.entries(section);
-}
-
-function listAt(section: unknown, id: string): readonly unknown[] {
-  const list = isJsonObject(section) ? section[id] : undefined;
-  return Array.isArray(list) ? list : [];
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }

@@ -29,6 +29,29 @@ export function modelError(code: ModelErrorCode, { message, ...options }: ModelE
   return new MortiseError(code, message ?? sentence, { status, ...options });
 }
 
+/** An `invalid_json` for a member of another type: the sentence is that of every wrong body, the details say where. */
+export function wrongType(member: string, expected: string): MortiseError {
+  return modelError('invalid_json', { details: { member, expected } });
+}
+
+/** Runs a reader of a part of a document. A refusal names the part, and the member where a type is wrong. */
+export function reading<T>(part: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof MortiseError)) throw error;
+    const { code, message, status = 400, details = {}, hint } = error;
+    const { member, expected } = details;
+    const reason = member === undefined ? message : `${member} must be ${expected}`;
+    throw new MortiseError(code, `${part}: ${reason}`, {
+      status,
+      details,
+      ...(hint === undefined ? {} : { hint }),
+      cause: error,
+    });
+  }
+}
+
 /** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
 export async function storing<T>(run: () => Promise<T>): Promise<T> {
   try {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
-import { modelError } from './errors.js';
+import { modelError, wrongType } from './errors.js';
 
 /** A model in the form of the API, the catalogue and a provider's `models`. */
 export interface ModelInfo {
@@ -40,8 +40,8 @@ export interface ModelLimit {
  * @throws invalid_json for a member of another type, invalid_provider_config for a model without an id
  */
 export function readModelInfos(value: unknown): readonly ModelInfo[] {
-  if (!Array.isArray(value)) throw modelError('invalid_json');
-  const models = value.map(readModelInfo);
+  if (!Array.isArray(value)) throw wrongType('models', 'a list');
+  const models = value.map((model, index) => readModelInfo(model, `models[${index}]`));
   const ids = models.map(({ id }) => id);
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
   if (repeated !== undefined) {
@@ -50,19 +50,19 @@ export function readModelInfos(value: unknown): readonly ModelInfo[] {
   return models;
 }
 
-function readModelInfo(value: unknown): ModelInfo {
-  if (!isJsonObject(value)) throw modelError('invalid_json');
-  const id = optional(value, 'id', 'string') ?? '';
+function readModelInfo(value: unknown, place: string): ModelInfo {
+  if (!isJsonObject(value)) throw wrongType(place, 'an object');
+  const id = optional(value, 'id', 'string', place) ?? '';
   if (id.trim() === '' || id.length > 200) {
     throw modelError('invalid_provider_config', { message: 'each model requires an id of at most 200 characters' });
   }
-  const status = optional(value, 'status', 'string');
-  const createdAt = optional(value, 'created_at', 'string');
-  const capabilities = readCapabilities(value.capabilities);
-  const limit = readLimit(value.limit);
+  const status = optional(value, 'status', 'string', place);
+  const createdAt = optional(value, 'created_at', 'string', place);
+  const capabilities = readCapabilities(value.capabilities, `${place}.capabilities`);
+  const limit = readLimit(value.limit, `${place}.limit`);
   return {
     id,
-    name: optional(value, 'name', 'string') ?? id,
+    name: optional(value, 'name', 'string', place) ?? id,
     ...(status === undefined ? {} : { status }),
     ...(capabilities === undefined ? {} : { capabilities }),
     ...(limit === undefined ? {} : { limit }),
@@ -70,28 +70,28 @@ function readModelInfo(value: unknown): ModelInfo {
   };
 }
 
-function readCapabilities(value: unknown): ModelCapabilities | undefined {
+function readCapabilities(value: unknown, place: string): ModelCapabilities | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isJsonObject(value)) throw modelError('invalid_json');
+  if (!isJsonObject(value)) throw wrongType(place, 'an object');
   const flags = ['temperature', 'reasoning', 'attachment', 'tool_call'] as const;
   const kinds = ['input', 'output'] as const;
   return {
-    ...present(flags, (name) => optional(value, name, 'boolean')),
-    ...present(kinds, (name) => readFlags(value[name])),
+    ...present(flags, (name) => optional(value, name, 'boolean', place)),
+    ...present(kinds, (name) => readFlags(value[name], `${place}.${name}`)),
   };
 }
 
-function readFlags(value: unknown): MediaFlags | undefined {
+function readFlags(value: unknown, place: string): MediaFlags | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isJsonObject(value)) throw modelError('invalid_json');
-  return present(media, (name) => optional(value, name, 'boolean'));
+  if (!isJsonObject(value)) throw wrongType(place, 'an object');
+  return present(media, (name) => optional(value, name, 'boolean', place));
 }
 
-function readLimit(value: unknown): ModelLimit | undefined {
+function readLimit(value: unknown, place: string): ModelLimit | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isJsonObject(value)) throw modelError('invalid_json');
+  if (!isJsonObject(value)) throw wrongType(place, 'an object');
   return present(['context', 'input', 'output'], (name) => {
-    const tokens = optional(value, name, 'number');
+    const tokens = optional(value, name, 'number', place);
     if (tokens === undefined || (Number.isInteger(tokens) && tokens > 0)) return tokens;
     throw modelError('invalid_provider_config', { message: `limit.${name} must be a number of tokens above 0` });
   });
@@ -103,15 +103,20 @@ interface JsonTypes {
   readonly boolean: boolean;
 }
 
-/** A member of a type; absent when it is missing or null. @throws invalid_json */
+/**
+ * A member of a type; absent when it is missing or null.
+ * @param place of the object in the body
+ * @throws invalid_json
+ */
 export function optional<T extends keyof JsonTypes>(
   object: JsonObject,
   name: string,
   type: T,
+  place?: string,
 ): JsonTypes[T] | undefined {
   const value = object[name];
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== type) throw modelError('invalid_json');
+  if (typeof value !== type) throw wrongType(place === undefined ? name : `${place}.${name}`, `a ${type}`);
   return value as JsonTypes[T];
 }
 

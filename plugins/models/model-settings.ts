@@ -8,7 +8,7 @@ import {
   isSensitiveName,
   type JsonObject,
 } from 'mortise/sdk';
-import { modelError } from './errors.js';
+import { modelError, reading } from './errors.js';
 import type { ModelCache } from './model-cache.js';
 import { optional } from './model-info.js';
 import { maskedHeaders, patchProvider, readProviderId, type StoredProvider, unconfigured } from './provider-patch.js';
@@ -80,10 +80,12 @@ function maskEntry(entry: JsonObject): JsonObject {
 
 function readProviders({ providers: stored }: StoredModels, document: unknown): readonly StoredProvider[] {
   if (!isJsonObject(document)) throw modelError('invalid_json', { message: 'the providers must be an object' });
-  const read = Object.entries(document).map(([name, entry]) => {
-    const id = readProviderId(name);
-    return readEntry(stored.find((one) => one.id === id) ?? unconfigured(id), entry);
-  });
+  const read = Object.entries(document).map(([name, entry]) =>
+    reading(`provider "${name.slice(0, 64)}"`, () => {
+      const id = readProviderId(name);
+      return readEntry(stored.find((one) => one.id === id) ?? unconfigured(id), entry);
+    }),
+  );
   const repeated = read.find(({ id }, index) => read.findIndex((one) => one.id === id) !== index);
   if (repeated) throw modelError('invalid_provider_config', { message: `provider "${repeated.id}" is there twice` });
   return read.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -91,7 +93,7 @@ function readProviders({ providers: stored }: StoredModels, document: unknown): 
 
 /** An entry as a patch of nothing, except that masks stand for the stored secrets. */
 function readEntry(stored: StoredProvider, entry: unknown): StoredProvider {
-  if (!isJsonObject(entry)) throw modelError('invalid_json', { message: `provider "${stored.id}" must be an object` });
+  if (!isJsonObject(entry)) throw modelError('invalid_json', { message: 'it must be an object' });
   if (optional(entry, 'hidden', 'boolean')) return { ...unconfigured(stored.id), hidden: true };
   const given = Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));
   const patched = patchProvider({ ...stored, options: {} }, { api_key: '', headers: {}, ...given });
@@ -112,8 +114,10 @@ function remaining({ providers: before, active }: StoredModels, after: readonly 
 
 function readActive(cache: ModelCache, stored: StoredModels, document: unknown): ModelSlot | undefined {
   if (!isJsonObject(document)) throw modelError('invalid_json', { message: 'the active model must be an object' });
-  const providerId = optional(document, 'provider_id', 'string')?.trim().toLowerCase() ?? '';
-  const model = optional(document, 'model', 'string')?.trim() ?? '';
+  const [providerId = '', model = ''] = reading('the active model', () => [
+    optional(document, 'provider_id', 'string')?.trim().toLowerCase(),
+    optional(document, 'model', 'string')?.trim(),
+  ]);
   if (providerId === '' && model === '') return undefined;
   if (providerId === '' || model === '') {
     throw modelError('invalid_model_slot', { message: 'provider_id and model must be set together' });

@@ -1,6 +1,6 @@
 import { maskCredential, unmaskCredential } from 'mortise/contracts/envs';
 import { isJsonObject, isSensitiveName, type JsonObject, type ReasoningEffort } from 'mortise/sdk';
-import { modelError } from './errors.js';
+import { modelError, wrongType } from './errors.js';
 import { type ModelInfo, optional, readModelInfos } from './model-info.js';
 
 /** What an administrator has set of a provider; everything else has a default. Key and headers are stored apart. */
@@ -144,7 +144,7 @@ function readAdapter(text: string): string {
 
 function readAliases(value: unknown): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
-  const aliases = readTexts(value).map(([alias, model]) => [alias.trim(), model.trim()] as const);
+  const aliases = readTexts(value, 'model_aliases').map(([alias, model]) => [alias.trim(), model.trim()] as const);
   if (aliases.some(([alias, model]) => alias === '' || model === '')) {
     throw invalid('model_aliases requires non-empty key and value');
   }
@@ -166,17 +166,17 @@ function readHeaders(value: unknown, stored: Readonly<Record<string, string>>): 
   if (value === undefined || value === null) return stored;
   const masked = maskedHeaders(stored);
   return Object.fromEntries(
-    readTexts(value).map(([name, text]) => {
+    readTexts(value, 'headers').map(([name, text]) => {
       if (!headerName.test(name) || !headerValue.test(text)) throw invalid('headers requires valid names and values');
       return [name, masked[name] === text ? (stored[name] ?? text) : text];
     }),
   );
 }
 
-function readTexts(value: unknown): readonly (readonly [string, string])[] {
-  if (!isJsonObject(value)) throw modelError('invalid_json');
+function readTexts(value: unknown, member: string): readonly (readonly [string, string])[] {
+  if (!isJsonObject(value)) throw wrongType(member, 'an object');
   return Object.entries(value).map(([name, text]) => {
-    if (typeof text !== 'string') throw modelError('invalid_json');
+    if (typeof text !== 'string') throw wrongType(`${member}.${name.slice(0, 200)}`, 'a string');
     return [name, text] as const;
   });
 }

@@ -59,12 +59,12 @@ function protectDefault(chat: ChatToSave): ChatToSave {
 }
 
 async function leaveSession(store: Store, chat: Chat, trx: Transaction): Promise<void> {
+  // Messages that were imported or recorded have no turn.
   const { rows } = await store.database.statement(
-    'select 1 as found from {realtime.turns} where chat_id = ? limit 1',
-    [chat.id],
-    {
-      trx,
-    },
+    `select 1 as found where exists (select 1 from {realtime.turns} where chat_id = ?)
+       or exists (select 1 from {realtime.messages} where chat_id = ?)`,
+    [chat.id, chat.id],
+    { trx },
   );
   if (rows.length > 0) {
     throw sessionError('invalid_chat', {

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import type { SkillFiles } from 'mortise/contracts/skills';
 import { type ClientCommand, MortiseError, wrongUsage } from 'mortise/sdk';
 
@@ -15,9 +15,12 @@ const createCommand: ClientCommand = async ({ options }, { request, command }) =
   const folder = typeof dir === 'string' ? resolve(dir) : undefined;
   const named = name ?? (folder === undefined ? undefined : basename(folder));
   if (named === undefined) return wrongUsage(command, '--name is required.');
-  const skill = folder === undefined ? { content: content ?? file } : await readFolder(folder);
-  const data = await request('POST', '/skills', { name: named, ...skill });
-  return { exitCode: 0, data, text: `The skill ${named} is enabled.` };
+  const { skill, leftOut } =
+    folder === undefined ? { skill: { content: content ?? file }, leftOut: [] } : await readFolder(folder);
+  const created = await request<object>('POST', '/skills', { name: named, ...skill });
+  const data = leftOut.length === 0 ? created : { ...created, left_out: leftOut };
+  const lines = leftOut.map(({ path, reason }) => `Left out: ${path} (${reason}).`);
+  return { exitCode: 0, data, text: [`The skill ${named} is enabled.`, ...lines].join('\n') };
 };
 
 export default createCommand;
@@ -28,9 +31,25 @@ interface Skill {
   readonly scripts: SkillFiles;
 }
 
-async function readFolder(folder: string): Promise<Skill> {
-  const left = { bytes: maxBytes };
-  const content = await readSmall(join(folder, 'SKILL.md'), left).catch((error: NodeJS.ErrnoException) => {
+interface LeftOut {
+  /** From the skill's folder. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+interface Reading {
+  readonly folder: string;
+  /** How much the skill may still grow. */
+  bytes: number;
+  readonly leftOut: LeftOut[];
+}
+
+const parts = ['SKILL.md', 'references', 'scripts'];
+
+/** Texts of a skill's folder, and what of it is none of them. Hidden files count as not there. */
+async function readFolder(folder: string): Promise<{ readonly skill: Skill; readonly leftOut: readonly LeftOut[] }> {
+  const reading: Reading = { folder, bytes: maxBytes, leftOut: [] };
+  const content = await readSmall(join(folder, 'SKILL.md'), reading).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof MortiseError) throw error;
     throw new MortiseError('invalid_skill', `${folder} has no SKILL.md that can be read.`, {
       status: 400,
@@ -38,30 +57,44 @@ async function readFolder(folder: string): Promise<Skill> {
     });
   });
   const [references, scripts] = [
-    await readFiles(join(folder, 'references'), left),
-    await readFiles(join(folder, 'scripts'), left),
+    await readFiles(join(folder, 'references'), reading),
+    await readFiles(join(folder, 'scripts'), reading),
   ];
-  return { content, references, scripts };
+  for (const name of (await readdir(folder)).toSorted()) {
+    if (!isHidden(name) && !parts.includes(name)) {
+      leaveOut(reading, join(folder, name), 'a skill has SKILL.md, references and scripts alone');
+    }
+  }
+  return { skill: { content, references, scripts }, leftOut: reading.leftOut };
 }
 
-/** Texts below a folder; hidden files and links are left out. */
-async function readFiles(folder: string, left: { bytes: number }): Promise<SkillFiles> {
+async function readFiles(folder: string, reading: Reading): Promise<SkillFiles> {
   const items = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
+    if (error.code === 'ENOTDIR') leaveOut(reading, folder, 'not a folder');
+    else if (error.code !== 'ENOENT') throw error;
+    return [];
   });
   const files: Record<string, SkillFiles[string]> = {};
-  for (const item of items.filter(({ name }) => !name.startsWith('.'))) {
+  for (const item of items.filter(({ name }) => !isHidden(name))) {
     const path = join(folder, item.name);
-    if (item.isDirectory()) files[item.name] = await readFiles(path, left);
-    else if (item.isFile()) files[item.name] = await readSmall(path, left);
+    if (item.isDirectory()) files[item.name] = await readFiles(path, reading);
+    else if (item.isFile()) files[item.name] = await readSmall(path, reading);
+    else leaveOut(reading, path, item.isSymbolicLink() ? 'a link' : 'not a regular file');
   }
   return files;
 }
 
-async function readSmall(path: string, left: { bytes: number }): Promise<string> {
-  left.bytes -= (await stat(path)).size;
-  if (left.bytes < 0) {
+function isHidden(name: string): boolean {
+  return name.startsWith('.');
+}
+
+function leaveOut({ folder, leftOut }: Reading, path: string, reason: string): void {
+  leftOut.push({ path: relative(folder, path).replaceAll(sep, '/'), reason });
+}
+
+async function readSmall(path: string, reading: Reading): Promise<string> {
+  reading.bytes -= (await stat(path)).size;
+  if (reading.bytes < 0) {
     throw new MortiseError('skill_too_large', `The skill is larger than ${maxBytes} bytes.`, {
       status: 413,
       hint: 'Keep large files in the workspace and name them in SKILL.md.',

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
@@ -106,6 +107,8 @@ export async function readTextFile(real: string): Promise<TextFile> {
     if (facts.size > mostBytes) throw inputError('too_large', { max_bytes: mostBytes });
     const bytes = await file.readFile();
     if (bytes.includes(0)) throw inputError('path_invalid', { reason: 'binary' });
+    // Decoded anyway, each byte of another encoding would become U+FFFD, and a writer would write that back.
+    if (!isUtf8(bytes)) throw inputError('not_utf8', { reason: 'not_utf8' });
     return { real, text: bytes.toString('utf8') };
   } finally {
     await file.close();

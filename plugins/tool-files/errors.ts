@@ -12,6 +12,7 @@ const sentences = {
   pattern: 'tool input pattern is required',
   missing: 'target file does not exist',
   too_large: 'target file is too large',
+  not_utf8: 'target file is not UTF-8 text: convert it to UTF-8 first',
 } as const;
 
 export type InputProblem = keyof typeof sentences;

@@ -3,7 +3,7 @@ import {
   type CommandFacts,
   isJsonObject,
   MortiseError,
-  printableText,
+  printableJson,
   runsAtCaller,
   wrongUsage,
 } from 'mortise/sdk';
@@ -32,9 +32,7 @@ export function workspaceCommands(
         return {
           exitCode: 0,
           data,
-          ...(isText
-            ? { text: String(data.content), verbatim: true }
-            : { text: printableText(JSON.stringify(data, null, 2)) }),
+          ...(isText ? { text: String(data.content), verbatim: true } : { text: printableJson(data, 2) }),
         };
       },
     },

@@ -8,6 +8,7 @@ import {
   type CommandResult,
   isJsonObject,
   MortiseError,
+  printableJson,
   printableText,
   wrongUsage,
 } from 'mortise/sdk';
@@ -28,10 +29,9 @@ async function exportDocument(
   if (args.length > 0) return wrongUsage(command);
   const isRevealed = reveal === true;
   const data = await request('GET', `/workspace/export${isRevealed ? '?reveal=true' : ''}`);
-  const text = JSON.stringify(data, null, 2);
-  if (typeof out !== 'string') return { exitCode: 0, data, text: printableText(text) };
+  if (typeof out !== 'string') return { exitCode: 0, data, text: printableJson(data, 2) };
   const path = resolve(out);
-  await replaceFile(path, `${text}\n`);
+  await replaceFile(path, `${JSON.stringify(data, null, 2)}\n`);
   const secrets = isRevealed ? 'with secrets in clear: keep it safe' : 'secrets masked';
   return { exitCode: 0, data: { exported: true, path }, text: `Written to ${path}, ${secrets}.` };
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
@@ -140,6 +140,23 @@ describe('commands that run at the caller', function () {
       references: { deep: { 'guide.md': 'Guide' } },
       scripts: {},
     });
+
+    await symlink(join(folder, 'SKILL.md'), join(folder, 'references', 'link.md'));
+    await mkdir(join(folder, 'assets'));
+    await writeFile(join(folder, 'scripts'), 'no folder');
+    const reason = 'a skill has SKILL.md, references and scripts alone';
+    expect(await json('skills', 'create', '--dir', folder)).to.deep.equal({
+      created: true,
+      left_out: [
+        { path: 'references/link.md', reason: 'a link' },
+        { path: 'scripts', reason: 'not a folder' },
+        { path: 'assets', reason },
+      ],
+    });
+    expect((await run(['skills', 'create', '--dir', folder])).stdout)
+      .to.contain('is enabled.\nLeft out: references/link.md (a link).\n')
+      .and.contain(`Left out: assets (${reason}).`);
+
     await writeFile(join(folder, 'references', 'deep', 'guide.md'), new Uint8Array([0xff, 0xfe]));
     const binary = await run(['skills', 'create', '--dir', folder]);
     expect([binary.code, binary.stderr.includes('guide.md is not a text in UTF-8')]).to.deep.equal([1, true]);

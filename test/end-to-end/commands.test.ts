@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawn } from '@lydell/node-pty';
 import { expect } from 'chai';
 import type { CommandFacts, PluginManifest } from 'mortise/sdk';
-import { childEnvironment, type ServerProcess, startServer } from 'mortise/sdk/testing';
+import { childEnvironment, type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 import stringWidth from 'string-width';
 import { commandLine, runCommand } from './command-line.js';
 
@@ -99,6 +99,24 @@ describe('every command of every plugin', function () {
         status: 0,
       });
     });
+  });
+
+  it('takes the document of --body inline, from a file and from standard input', async () => {
+    const bodies = commands.flatMap(({ usage, options = [] }) =>
+      options.filter(({ flags }) => flags.startsWith('--body')).map(({ json }) => [usage, json]),
+    );
+    expect(bodies.filter(([, json]) => json !== true)).to.deep.equal([]);
+    const text = JSON.stringify({ schedule: { type: 'interval', cron: '1h' }, count: 1 });
+    const file = join(temporaryFolder('bodies'), 'body.json');
+    await writeFile(file, text);
+    for (const [given, input] of [
+      [text, ''],
+      [`@${file}`, ''],
+      ['-', text],
+    ] as const) {
+      const { code, stderr } = await runCommand(server.origin, ['cron', 'preview', '--body', given], input);
+      expect([code, stderr], given).to.deep.equal([0, '']);
+    }
   });
 
   it('prints one JSON value with --json', async () => {

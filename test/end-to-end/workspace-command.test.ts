@@ -58,6 +58,16 @@ describe('commands of workspace files', function () {
     expect(JSON.stringify(await read(again))).to.contain('secret-abcdef');
   });
 
+  it('pass an export on through a pipe', async () => {
+    const { stdout } = await run(first, ['export']);
+    const imported = await runCommand(
+      second?.origin ?? '',
+      ['--api-key', key, 'workspace', 'import', '--file', '-'],
+      stdout,
+    );
+    expect(imported).to.deep.equal({ code: 0, stdout: 'Imported.\n', stderr: '' });
+  });
+
   it('mask secrets unless an administrator asks for them', async () => {
     const masked = await run(first, ['export']);
     expect(masked.stdout).to.contain('abc***fgh').and.not.contain('abcdefgh');
@@ -81,6 +91,20 @@ describe('commands of workspace files', function () {
       expect((await run(first, ['put', '--path', 'prompts/walk.md', '--file', file])).code).to.equal(0);
       expect(await run(first, ['cat', 'prompts/walk.md'])).to.deep.equal({ code: 0, stdout: text, stderr: '' });
     }
+  });
+
+  it('print documents with every character, escaped where a terminal would act on it', async () => {
+    const content = 'left\u202eright \u009b2J\u0007 end';
+    const skill = join(folder, 'skill.json');
+    await writeFile(skill, JSON.stringify({ content }));
+    expect((await run(first, ['put', '--path', 'skills/marks.json', '--file', skill])).code).to.equal(0);
+    const document = await run(first, ['cat', 'skills/marks.json']);
+    const archive = await run(first, ['export']);
+    for (const { stdout } of [document, archive]) {
+      expect(stdout).to.contain('left\\u202eright \\u009b2J\\u0007 end');
+    }
+    expect(JSON.parse(document.stdout)).to.include({ content });
+    expect(JSON.parse(archive.stdout).skills.marks).to.include({ content });
   });
 
   it('upload a file of the machine where they are typed', async () => {

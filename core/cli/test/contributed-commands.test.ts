@@ -136,6 +136,9 @@ describe('commands of plugins', function () {
         options: object;
       };
       expect(options).to.deep.equal({ fromLetter: 'Dear you' });
+      await writeFile(letter, Uint8Array.of(0xd6, 0xd0));
+      const other = await onServer(host, 'hello', 'you', '--from-letter', letter);
+      expect([other.code, other.stderr.includes(`${letter}: it is not a text in UTF-8.`)]).to.deep.equal([2, true]);
       const missing = await onServer(host, 'hello', 'you', '--from-letter', `${letter}.gone`);
       expect(missing.code).to.equal(2);
       expect(missing.stderr).to.contain('letter.txt.gone: there is no such file.');

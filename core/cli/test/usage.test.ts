@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -60,6 +61,37 @@ describe('the usage of the command line', function () {
       expect(stderr).to.have.length.above(20);
     });
   }
+
+  it('does not take the help of its group for that of an unknown command', async () => {
+    for (const args of [
+      ['bogus', '--help'],
+      ['bogus', '-h'],
+      ['plugin', 'bogus', '--help'],
+    ]) {
+      const { code, stdout, stderr } = await runCli(args, nowhere);
+      expect([code, stdout, stderr.startsWith("[cli_error] Unknown command 'bogus'")], args.join(' ')).to.deep.equal([
+        2,
+        '',
+        true,
+      ]);
+    }
+    for (const args of [['plugin', 'list', '--help'], ['plugin', '-h'], ['config', 'logbook', '--help'], ['--help']]) {
+      const { code, stdout } = await runCli(args, nowhere);
+      expect([code, stdout.startsWith('Usage:')], args.join(' ')).to.deep.equal([0, true]);
+    }
+  });
+
+  it('reports an output that cannot be written', async function full() {
+    if (!existsSync('/dev/full')) this.skip();
+    for (const [args, report] of [
+      [['config'], '[cli_error] The output cannot be written (ENOSPC).\n'],
+      [['--json', 'config'], '{"error":{"code":"cli_error","message":"The output cannot be written (ENOSPC)."'],
+    ] as const) {
+      const line = ['-c', '"$0" "$@" > /dev/full', process.execPath, ...nodeFlags, mainFile, ...args];
+      const { code, stderr } = await promisify(execFile)('sh', line).catch((error) => error);
+      expect([code, stderr.includes(report), stderr.includes('    at ')]).to.deep.equal([1, true, false]);
+    }
+  });
 
   it('ends quietly when the reader closes the pipe early', async () => {
     const { stdout, stderr } = await promisify(execFile)('sh', [

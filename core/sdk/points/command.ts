@@ -16,7 +16,7 @@ export interface CommandOption {
   /** `--limit <n>`. One with the name of a global option wins over it behind the name of the command. */
   readonly flags: string;
   readonly summary: string;
-  /** The value names a file on the caller's machine; the command receives the file's text. */
+  /** The value names a file on the caller's machine, or is `-` for standard input; the command receives the text. */
   readonly file?: boolean;
   /** The value is JSON: inline, `@file`, or `-` for standard input. The command receives its text, which is valid JSON. */
   readonly json?: boolean;

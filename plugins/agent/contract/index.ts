@@ -3,7 +3,6 @@ import type { Principal } from 'mortise/sdk';
 import type { TurnService } from './turns.js';
 
 export * from './turn.js';
-export * from './turn.js';
 export * from './turn-events.js';
 export * from './turn-frames.js';
 export * from './turn-pipe.js';

@@ -36,6 +36,15 @@ export function restoreDeltas(events: readonly TurnEvent[], reply: string): read
   return events.toSpliced(end, 0, { type: 'assistant_delta', step: completed.step, delta: reply });
 }
 
+/** The events of the answer to a command, which is no turn: one delta, whether they are streamed or not. */
+export function commandEvents(reply: string): readonly TurnEvent[] {
+  return [
+    { type: 'step_started', step: 1 },
+    { type: 'assistant_delta', step: 1, delta: reply },
+    { type: 'completed', step: 1, reply, meta: {} },
+  ];
+}
+
 /** The text in pieces of twelve code points. */
 export function cutText(text: string): readonly string[] {
   const points = [...text];

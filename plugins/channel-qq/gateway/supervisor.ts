@@ -67,18 +67,18 @@ export class GatewaySupervisor {
   /** The body of `GET /channels/qq/state`. */
   state(): JsonObject {
     const config = this.#deps.config();
-    const wanted = this.#wanted();
-    const { enabled, intents } = readInbound(config);
+    const { enabled, inboundEnabled, intents } = readInbound(config);
     const { app_id, api_base, token_url } = config;
     const isRunning = this.#worker !== undefined;
     return {
-      configured: wanted !== undefined,
+      configured: this.#account() !== undefined,
       running: isRunning,
       held_elsewhere: this.#heldElsewhere,
       ...this.#state,
       intents_source: isRunning ? this.#state.intents_source : '',
       config: {
         enabled,
+        inbound_enabled: inboundEnabled,
         app_id,
         api_base,
         token_url,
@@ -122,11 +122,16 @@ export class GatewaySupervisor {
   #wanted(): Wanted | undefined {
     const { config, disabled } = this.#deps;
     const { enabled, inboundEnabled, intents } = readInbound(config());
-    if (disabled || !enabled || !inboundEnabled) return undefined;
+    const account = disabled || !enabled || !inboundEnabled ? undefined : this.#account();
+    if (!account) return undefined;
+    const { appId, clientSecret, apiBase, tokenUrl } = account;
+    return { account, intents, key: JSON.stringify([appId, clientSecret, apiBase, tokenUrl, intents]) };
+  }
+
+  /** Undefined while the configuration has no complete account. */
+  #account(): QqAccount | undefined {
     try {
-      const account = readAccount(config());
-      const { appId, clientSecret, apiBase, tokenUrl } = account;
-      return { account, intents, key: JSON.stringify([appId, clientSecret, apiBase, tokenUrl, intents]) };
+      return readAccount(this.#deps.config());
     } catch {
       // Sending reports what is missing.
       return undefined;

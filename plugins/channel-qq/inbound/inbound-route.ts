@@ -1,4 +1,4 @@
-import type { TurnEvent, TurnPortEvent } from 'mortise/contracts/agent';
+import { commandEvents, cutDeltas, restoreDeltas, type TurnEvent, type TurnPortEvent } from 'mortise/contracts/agent';
 import {
   boundUser,
   type HttpService,
@@ -103,7 +103,7 @@ function ignored(reason: string, isSigned: boolean): RouteResponse {
 function answered(answer: EventAnswer, events: readonly TurnEvent[]): RouteResponse {
   switch (answer.kind) {
     case 'command':
-      return { body: { reply: answer.reply, events: [] } };
+      return { body: { reply: answer.reply, events: commandEvents(answer.reply) } };
     case 'sunk':
       return { status: 202, body: { accepted: true, reply: '', events: [], gate: answer.error.details ?? {} } };
     case 'failed':
@@ -112,10 +112,9 @@ function answered(answer: EventAnswer, events: readonly TurnEvent[]): RouteRespo
       const { result } = answer;
       if (result.kind === 'failed') throw errorOf(result.error);
       if (result.kind === 'completed' && result.dispatchError) throw errorOf(result.dispatchError);
-      return {
-        headers: { 'X-Turn-Id': result.turnId },
-        body: { reply: result.reply, events: result.kind === 'replayed' ? result.events : events },
-      };
+      const { turnId, reply } = result;
+      const known = result.kind === 'replayed' ? restoreDeltas(result.events, reply) : events;
+      return { headers: { 'X-Turn-Id': turnId }, body: { reply, events: cutDeltas(known) } };
     }
   }
 }

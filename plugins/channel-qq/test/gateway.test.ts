@@ -78,7 +78,11 @@ eachDatabase((engine) => {
       expect(JSON.stringify(shown)).to.not.match(/mortise-test-secret|token-1/);
       await configure({ ...platform.config, inbound_enabled: false });
       await until('the end', async () => (await state()).running === false);
-      expect(await state()).to.include({ configured: false, connected: false, intents_source: '' });
+      const { config, ...closed } = await state();
+      expect(closed).to.include({ configured: true, connected: false, intents_source: '' });
+      expect(config).to.include({ enabled: true, inbound_enabled: false });
+      await configure({ ...platform.config, client_secret: '' });
+      expect(await state()).to.include({ configured: false, running: false });
     });
 
     it('resumes a lost connection, and gets what it missed, each message once', async () => {

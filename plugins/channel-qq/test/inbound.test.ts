@@ -225,9 +225,21 @@ eachDatabase((engine) => {
       expect(toGroup.map(({ body }) => String(body.content).split(' ').at(-1))).to.deep.equal(['one', 'two']);
     });
 
+    it('answers an unsigned event with the events of a turn, as /agent/process does', async () => {
+      const event = c2c(nextId(), 'a longer text', { author: { user_openid: 'U-events' } });
+      const { events } = await bodyOf(await host.post('/channels/qq/inbound', event));
+      const deltas = (events as { type: string; delta: string }[]).filter(({ type }) => type === 'assistant_delta');
+      expect(deltas.map(({ delta }) => delta)).to.deep.equal(['Echo: a long', 'er text']);
+    });
+
     it('begins a new chat on /new', async () => {
       const response = await host.post('/channels/qq/inbound', c2c(nextId(), '/new'));
-      const { reply } = await bodyOf(response);
+      const { reply, events } = await bodyOf(response);
+      expect(events).to.deep.equal([
+        { type: 'step_started', step: 1 },
+        { type: 'assistant_delta', step: 1, delta: reply },
+        { type: 'completed', step: 1, reply, meta: {} },
+      ]);
       expect(platform.messages.map(({ body }) => body.content)).to.deep.equal([reply]);
     });
 

@@ -82,6 +82,8 @@ describe('the import of a state file', () => {
       });
       expect(data.skipped).to.deep.equal([
         { what: 'channel', id: 'sms', reason: 'there is no such channel' },
+        { what: 'messages', id: 'one', reason: '1 left out: results of tools' },
+        { what: 'messages', id: 'one', reason: '1 left out: not an object' },
         { what: 'chat', id: 'broken', reason: 'session_id, user_id, channel are required' },
         { what: 'job', id: 'bad', reason: 'unsupported schedule.type="weekly"' },
       ]);
@@ -116,6 +118,76 @@ describe('the import of a state file', () => {
         reason: 'it is there already, with messages',
       });
       expect((await get<{ messages: object[] }>('/chats/one')).messages).to.have.length(2);
+    });
+
+    it('gives the default chat its history, once', async () => {
+      const file = {
+        chats: { 'chat-default': chat('chat-default', 'of the earlier gateway') },
+        histories: { 'chat-default': [message('user', 'Hello'), message('assistant', 'Hi.')] },
+      };
+      expect((await run(file)).data.imported).to.include({ chats: 1, messages: 2 });
+      expect((await run(file)).data.imported).to.include({ chats: 0, messages: 0 });
+      expect((await get<{ messages: object[] }>('/chats/chat-default')).messages).to.have.length(2);
+      const body = { session_id: 'session-default', user_id: 'demo-user', input: [message('user', 'again')] };
+      const answer = (await (await host.post('/agent/process', body)).json()) as { reply: string };
+      expect(answer.reply).to.equal('Echo: Hello again');
+    });
+
+    it('keeps a chat with its messages in their session', async () => {
+      await run(state);
+      const moved = await host.fetch('/chats/one', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...state.chats.one, session_id: 'another' }),
+      });
+      expect([moved.status, ((await moved.json()) as { error: { code: string } }).error.code]).to.deep.equal([
+        400,
+        'invalid_chat',
+      ]);
+    });
+
+    it('takes over a text without parts, and lists every message and history that it leaves out', async () => {
+      const { exitCode, data } = await run({
+        chats: {
+          one: chat('one', 's1'),
+          long: { ...chat('long', 's2'), user_id: 'u'.repeat(200) },
+          odd: chat('odd', 's3'),
+        },
+        histories: {
+          one: [
+            { role: 'user', content: 'Plain.' },
+            { role: 'assistant', content: [], tool_calls: [{}] },
+            { role: 'tool', content: 'a' },
+            { role: 'tool', content: 'b' },
+            { role: 'robot', content: 'c' },
+            { role: 'user', content: 'd\u0000' },
+          ],
+          odd: 'no list',
+          lost: [message('user', 'Hello')],
+          empty: [],
+        },
+      });
+      expect(exitCode).to.equal(1);
+      expect(data.imported).to.include({ chats: 1, messages: 1 });
+      expect(data.skipped).to.deep.equal([
+        { what: 'messages', id: 'one', reason: '1 left out: without text' },
+        { what: 'messages', id: 'one', reason: '2 left out: results of tools' },
+        { what: 'messages', id: 'one', reason: '1 left out: the role is not user, assistant or system' },
+        { what: 'messages', id: 'one', reason: '1 left out: the text has characters that cannot be stored' },
+        { what: 'chat', id: 'long', reason: 'user_id must have at most 128 characters and no control characters' },
+        { what: 'chat', id: 'odd', reason: 'its history must be a list' },
+        { what: 'history', id: 'lost', reason: 'the file has no chat of this id' },
+      ]);
+      const { messages } = await get<{ messages: { content: { text: string }[] }[] }>('/chats/one');
+      expect(messages.map(({ content }) => content[0]?.text)).to.deep.equal(['Plain.']);
+    });
+
+    it('takes over the active model of a file without providers', async () => {
+      const active_llm = { provider_id: 'demo', model: 'demo-chat' };
+      await run({ active_llm });
+      expect(await get('/models/active')).to.deep.equal({ active_llm });
+      await run({ active_llm: { provider_id: '', model: '' } });
+      expect(await get('/models/active')).to.deep.equal({ active_llm });
     });
 
     it('changes nothing with a file of another version or form, or with a setting that is refused', async () => {

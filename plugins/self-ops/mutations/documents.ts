@@ -28,7 +28,7 @@ export class Documents {
 
   /**
    * The content of a document, secrets in clear; undefined for a text file that does not exist.
-   * @throws mutation_path_denied when a link leads to another place
+   * @throws mutation_path_denied when a link leads to another place; invalid_request for a file that is not text
    */
   async read({ path, kind }: AllowedPath, options?: TransactionOption): Promise<unknown> {
     if (kind !== 'text') return documentOf(kind, await this.#settings.read(options));
@@ -36,7 +36,12 @@ export class Documents {
     const facts = await stat(real).catch(() => undefined);
     if (!facts) return undefined;
     if (!facts.isFile()) throw invalidRequest('operation.path is not a file', { path });
-    return (await this.#files.readText(real, 'write')).text;
+    try {
+      return (await this.#files.readText(real, 'write')).text;
+    } catch (error) {
+      if (isCodedError(error)) throw invalidRequest(error.message, { path });
+      throw error;
+    }
   }
 
   /**

@@ -327,6 +327,34 @@ describe('a change of the configuration', () => {
         expect(shown.checks.path_whitelist_passed).to.equal(false);
       });
 
+      it('names the place and the reason of a value that would break a document', async () => {
+        const wrong = (path: string, value: unknown) => patchProviders({ op: 'add', path, value });
+        for (const [body, reason] of [
+          [wrong('/acme', { adapter: 5 }), 'provider "acme": adapter must be a string'],
+          [wrong('/acme', { timeout_ms: -1 }), 'provider "acme": timeout_ms must be >= 0'],
+          [wrong('/acme', { headers: { a: 1 } }), 'provider "acme": headers.a must be a string'],
+          [wrong('/acme', 'text'), 'provider "acme": it must be an object'],
+          [
+            wrong('/acme', { models: [{ id: 'm', limit: { context: 'x' } }] }),
+            'provider "acme": models[0].limit.context must be a number',
+          ],
+          [
+            { target: 'active_llm', operations: [{ kind: 'replace', path: '', value: { provider_id: 5 } }] },
+            'the active model: provider_id must be a string',
+          ],
+        ] as const) {
+          expect((await preview(body)).checks.structure_error).to.equal(reason);
+        }
+      });
+
+      it('of a file in another encoding is refused', async () => {
+        await writeFile(join(host.dataDir, 'prompts', 'gbk.md'), Buffer.from('d6d0cec40a6c696e650a', 'hex'));
+        expect((await preview(rewrite('prompts/gbk.md', 'line', 'row'))).error).to.include({
+          code: 'invalid_request',
+          message: 'target file is not UTF-8 text: convert it to UTF-8 first',
+        });
+      });
+
       it('names what is wrong with a request', async () => {
         const message = async (body: object) => (await preview(body)).error?.message;
         const on = (target: string, operation: object) => ({ target, operations: [operation] });

@@ -185,6 +185,16 @@ describe('file tools', () => {
       expect(await read('src/a.txt')).to.equal('again\n');
     });
 
+    it('leaves a file in another encoding as it is', async () => {
+      const gbk = Buffer.from('d6d0cec40a6c696e6520320a', 'hex');
+      await writeFile(at('src', 'gbk.txt'), gbk);
+      const sentence = 'target file is not UTF-8 text: convert it to UTF-8 first';
+      expect((await edit('gbk.txt', 2, 2, 'second')).error).to.include(invalid(sentence));
+      const exact = { file_path: at('src', 'gbk.txt'), old_string: 'line 2', new_string: 'second' };
+      expect((await claude('Edit', exact)).error).to.include(invalid(sentence));
+      expect(await readFile(at('src', 'gbk.txt'))).to.deep.equal(gbk);
+    });
+
     it('loses no edit of many at once', async () => {
       await write('src/many.txt', 'x\n'.repeat(8));
       const lines = [1, 2, 3, 4, 5, 6, 7, 8];

@@ -139,7 +139,10 @@ describe('workspace files', () => {
       it('are not shown when they are no texts', async () => {
         await mkdir(join(folder, 'prompts'));
         await writeFile(join(folder, 'prompts', 'image.md'), Buffer.from([0xff, 0, 1]));
-        expect(await get('prompts/image.md')).to.deep.include({ status: 422, code: 'unsupported_file' });
+        await writeFile(join(folder, 'prompts', 'gbk.md'), Buffer.from([0xd6, 0xd0, 0xce, 0xc4]));
+        for (const path of ['prompts/image.md', 'prompts/gbk.md']) {
+          expect(await get(path), path).to.deep.include({ status: 422, code: 'unsupported_file' });
+        }
       });
     });
 
@@ -447,9 +450,14 @@ describe('workspace files', () => {
         await mkdir(join(folder, 'prompts'));
         await writeFile(join(folder, 'prompts', 'blank.md'), ' \n');
         await writeFile(join(folder, 'prompts', 'image.png'), Buffer.from([0xff, 0, 1]));
+        const gbk = Buffer.from([0xd6, 0xd0, 0xce, 0xc4]);
+        await writeFile(join(folder, 'prompts', 'gbk.md'), gbk);
         const archive = await exported();
-        expect(archive).to.deep.include({ files: {}, omitted_files: ['prompts/blank.md', 'prompts/image.png'] });
+        const omitted = ['prompts/blank.md', 'prompts/gbk.md', 'prompts/image.png'];
+        expect(archive.files).to.deep.equal({});
+        expect(archive.omitted_files).to.have.members(omitted);
         expect((await importing(archive)).status).to.equal(200);
+        expect(await readFile(join(folder, 'prompts', 'gbk.md'))).to.deep.equal(gbk);
       });
 
       it('say at which place an archive is wrong', async () => {
