@@ -17,6 +17,7 @@ export * from './errors.js';
 export * from './events.js';
 export * from './host/index.js';
 export * from './json.js';
+export { listPage } from './list-page.js';
 export * from './make-folders.js';
 export * from './manifest.js';
 export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';

@@ -2,6 +2,7 @@ import { mayReveal } from 'mortise/contracts/envs';
 import {
   type CallContext,
   type HttpService,
+  listPage,
   mayConfigure,
   type Principal,
   type Refusal,
@@ -23,13 +24,16 @@ export function listRoute(
   return {
     async handle({ query }, ctx) {
       mayUse(ctx.principal);
-      if (query.get('reveal') !== 'true') return { body: envList(envs.masked()) };
+      const asked = { limit: query.get('limit'), cursor: query.get('cursor') };
+      const pageOf = (values: Readonly<Record<string, string>>) =>
+        listPage(envList(values), ({ key }) => key, asked, ctx);
+      if (query.get('reveal') !== 'true') return { body: pageOf(envs.masked()) };
       if (!mayReveal(ctx.principal, http)) {
         refused(refusalOf(ctx, 'GET /envs?reveal'));
         throw envError('reveal_forbidden');
       }
       await envs.audit({ operation: 'reveal', keys: [...envs.all().keys()] }, ctx);
-      return { body: envList(Object.fromEntries(envs.all())) };
+      return { body: pageOf(Object.fromEntries(envs.all())) };
     },
   };
 }

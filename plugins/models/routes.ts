@@ -1,11 +1,16 @@
-import type { Route } from 'mortise/sdk';
+import { listPage, type Route } from 'mortise/sdk';
 import type { ModelAdministration } from './model-administration.js';
 import type { ModelCache } from './model-cache.js';
 import type { Adapters } from './model-table.js';
 import { activeSlot, catalogInfo, providerInfos } from './show-models.js';
 
 export function listProvidersRoute(cache: ModelCache): Route {
-  return { handle: async () => ({ body: providerInfos(await cache.table()) }) };
+  return {
+    async handle({ query }, ctx) {
+      const asked = { limit: query.get('limit'), cursor: query.get('cursor') };
+      return { body: listPage(providerInfos(await cache.table()), ({ id }) => id, asked, ctx) };
+    },
+  };
 }
 
 export function catalogRoute(cache: ModelCache, adapters: { readonly current: Adapters }): Route {

@@ -1,11 +1,16 @@
 import { type Skill, type SkillsService, skillSpec } from 'mortise/contracts/skills';
-import { mayConfigure, type Principal, type Route } from 'mortise/sdk';
+import { listPage, mayConfigure, type Principal, type Route } from 'mortise/sdk';
 import { skillError } from './errors.js';
 import { skillFiles } from './skill-folders.js';
 import { findSkill } from './skill-store.js';
 
 export function listRoute(skills: SkillsService, isWanted: (skill: Skill) => boolean): Route {
-  return { handle: () => ({ body: skills.list().filter(isWanted).map(skillSpec) }) };
+  return {
+    handle({ query }, ctx) {
+      const asked = { limit: query.get('limit'), cursor: query.get('cursor') };
+      return { body: listPage(skills.list().filter(isWanted), ({ name }) => name, asked, ctx).map(skillSpec) };
+    },
+  };
 }
 
 export function saveRoute(skills: SkillsService): Route {

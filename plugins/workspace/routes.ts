@@ -1,4 +1,4 @@
-import type { Database, Logger, Route } from 'mortise/sdk';
+import { type Database, type Logger, listPage, type Route } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 import type { Parts } from './parts.js';
 import type { TextFiles } from './text-files.js';
@@ -19,7 +19,12 @@ export interface RouteDeps {
 export function workspaceRoutes(deps: RouteDeps): Readonly<Record<string, Route>> {
   const { workspace, uploads } = deps;
   return {
-    'list-workspace-files': { handle: async (_request, ctx) => ({ body: { files: await workspace.list(ctx) } }) },
+    'list-workspace-files': {
+      async handle({ query }, ctx) {
+        const asked = { limit: query.get('limit'), cursor: query.get('cursor') };
+        return { body: { files: listPage(await workspace.list(ctx), ({ path }) => path, asked, ctx) } };
+      },
+    },
     'read-workspace-file': {
       handle: async ({ params, query }, ctx) => ({
         body: await workspace.read(params.file_path ?? '', query.get('reveal') === 'true', ctx),

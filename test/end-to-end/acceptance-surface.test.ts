@@ -121,6 +121,21 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       }
     });
 
+    it('lists page by page where asked to, and refuses a bad limit or cursor', async () => {
+      const { files } = await get<{ files: readonly { path: string }[] }>('/workspace/files');
+      expect(files.length).to.be.greaterThan(2);
+      const first = await host.fetch('/workspace/files?limit=2');
+      expect(await first.json()).to.deep.equal({ files: files.slice(0, 2) });
+      const cursor = first.headers.get('x-next-cursor');
+      expect(await get(`/workspace/files?limit=1&cursor=${cursor}`)).to.deep.equal({ files: files.slice(2, 3) });
+      for (const path of ['/models', '/skills', '/skills/available', '/envs', '/workspace/files']) {
+        for (const query of ['limit=0', 'cursor=zzz']) {
+          const { status, code } = await errorOf(await host.fetch(`${path}?${query}`));
+          expect([status, code], `${path}?${query}`).to.deep.equal([400, 'invalid_request']);
+        }
+      }
+    });
+
     it('A49 A50 confines paths, and checks documents of the workspace', async () => {
       expect(await rawGet('/workspace/files/%2e%2e/oops')).to.contain('"invalid_path"');
       expect(

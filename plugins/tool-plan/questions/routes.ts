@@ -1,4 +1,4 @@
-import { boundUser, isJsonObject, type JsonObject, type Route } from 'mortise/sdk';
+import { boundUser, isJsonObject, type JsonObject, listPage, type Route } from 'mortise/sdk';
 import { planError } from '../errors.js';
 import type { Answers, InputRequests, SessionFilter } from './input-requests.js';
 
@@ -25,7 +25,8 @@ export function answerRoute(requests: InputRequests): Route {
 /** `GET /agent/tool-input-requests` */
 export function listRoute(requests: InputRequests): Route {
   return {
-    async handle({ query }, { principal }) {
+    async handle({ query }, ctx) {
+      const { principal } = ctx;
       const bound = boundUser(principal);
       const asked = query.get('user_id') ?? undefined;
       if (bound !== undefined && asked !== undefined && asked !== bound) return { body: [] };
@@ -34,16 +35,19 @@ export function listRoute(requests: InputRequests): Route {
         userId: bound ?? asked,
         channel: query.get('channel')?.toLowerCase(),
       });
+      const page = { limit: query.get('limit'), cursor: query.get('cursor') };
       return {
-        body: pending.map(({ requestId, sessionId, userId, channel, questions, createdAt, expiresAt }) => ({
-          request_id: requestId,
-          session_id: sessionId,
-          user_id: userId,
-          channel,
-          questions,
-          created_at: wholeSeconds(createdAt),
-          expires_at: wholeSeconds(expiresAt),
-        })),
+        body: listPage(pending, ({ requestId }) => requestId, page, ctx).map(
+          ({ requestId, sessionId, userId, channel, questions, createdAt, expiresAt }) => ({
+            request_id: requestId,
+            session_id: sessionId,
+            user_id: userId,
+            channel,
+            questions,
+            created_at: wholeSeconds(createdAt),
+            expires_at: wholeSeconds(expiresAt),
+          }),
+        ),
       };
     },
   };
