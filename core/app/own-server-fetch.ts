@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
+import { callDepthHeader } from '../http/index.js';
 import { currentMark } from '../kernel/attribution.js';
-import { callDepthHeader, type GuardedFetch, type HttpService } from '../sdk/index.js';
+import type { GuardedFetch, HttpService } from '../sdk/index.js';
 
 /**
  * Adds the depth of the running call to requests that go to this server, so that a plugin that calls itself over HTTP is

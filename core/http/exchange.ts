@@ -1,12 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type CallOptions,
-  callDepthHeader,
-  MortiseError,
-  type Principal,
-  type RouteResponse,
-  type TraceContext,
-} from '../sdk/index.js';
+import { type CallOptions, MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';
@@ -17,6 +10,9 @@ import { type RequestTarget, readRequestTarget } from './request-target.js';
 import { encodeBody, type ResponseHeaders, sendAndLinger, setResponseHeaders } from './response-body.js';
 import { cutSlowReader, type SlowReaderRule, sendStream } from './response-stream.js';
 import { type Match, unmatched } from './route-table.js';
+
+/** A request to the own server names the open calls around it here. From anybody else it only shortens what is allowed. */
+export const callDepthHeader = 'mortise-call-depth';
 
 /** What an exchange needs to know of its server. */
 export interface ExchangeSettings {

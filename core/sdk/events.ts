@@ -32,7 +32,7 @@ export interface PlatformChange {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export interface PluginStateChange {
+interface PluginStateChange {
   readonly key: string;
   readonly from: PluginStateName;
   readonly to: PluginStateName;

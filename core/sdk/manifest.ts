@@ -49,7 +49,7 @@ export interface ManifestPoint extends Omit<ExtensionPointDeclaration, 'name' | 
   readonly timeoutMs?: number;
 }
 
-export interface ManifestPermissions {
+interface ManifestPermissions {
   /** Host events that must reach the plugin even when no server runs: commands start it to deliver them. */
   readonly events?: readonly (keyof HostEvents & string)[];
   /** Host services. */
@@ -133,7 +133,7 @@ export interface ManifestMount {
  */
 export type EnvelopeTemplate = string | number | boolean | null | readonly EnvelopeTemplate[] | EnvelopeObject;
 
-export interface EnvelopeObject {
+interface EnvelopeObject {
   readonly [name: string]: EnvelopeTemplate;
 }
 

@@ -14,9 +14,6 @@ export interface CallOptions {
   readonly depth?: number | undefined;
 }
 
-/** A request to the own server names the open calls around it here. From anybody else it only shortens what is allowed. */
-export const callDepthHeader = 'mortise-call-depth';
-
 /** The public part of a contribution: its key and its facts, not its code. */
 export interface Contribution<P extends keyof ExtensionPoints & string = keyof ExtensionPoints & string> {
   readonly key: string;

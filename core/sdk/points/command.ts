@@ -12,7 +12,7 @@ export type OptionValue =
     }
   | { readonly time: true };
 
-export interface CommandOption {
+interface CommandOption {
   /** `--limit <n>`. One with the name of a global option wins over it behind the name of the command. */
   readonly flags: string;
   readonly summary: string;

@@ -76,7 +76,7 @@ export interface CronNodeResult {
 }
 
 /** What a check of a workflow that is being saved may ask. */
-export interface CronCheckContext extends CallContext {
+interface CronCheckContext extends CallContext {
   /**
    * Whether a turn of the job could use its tools and its model now; nothing is written.
    * @throws MortiseError `tool_not_supported`, `tool_disabled`, `provider_not_found`, `provider_disabled`,

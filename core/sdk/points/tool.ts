@@ -56,7 +56,7 @@ export interface ToolContext extends CallContext {
 }
 
 /** A JSON object. If `text` is a string, the model receives it instead of the JSON. */
-export type ToolResult = object;
+type ToolResult = object;
 
 export interface Tool extends ToolFacts {
   run(args: Readonly<Record<string, unknown>>, ctx: ToolContext): ToolResult | Promise<ToolResult>;
