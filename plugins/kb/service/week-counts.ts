@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createDrain, type Logger } from 'mortise/sdk';
 import type { WeekCounts } from '../index/day-counts.js';
 import type { Thread } from '../threads/thread.js';
@@ -9,6 +10,8 @@ export interface Counting {
   /** Resolves when nothing waits to be written. */
   idle(): Promise<void>;
 }
+
+const patienceMs = 1_000;
 
 export function createCounting({
   reader,
@@ -36,7 +39,11 @@ export function createCounting({
       waiting = { ...waiting, [kind]: waiting[kind] + 1 };
       writing.request();
     },
-    read: async () => sum(waiting, await reader.call('counts', []).catch(() => ({ errors: 0, empty: 0 }))),
+    read: async () => {
+      // What is being written is in neither place. A long refresh keeps it waiting, and is not waited for.
+      await Promise.race([writing.idle(), delay(patienceMs, undefined, { ref: false })]);
+      return sum(waiting, await reader.call('counts', []).catch(() => ({ errors: 0, empty: 0 })));
+    },
     idle: () => writing.idle(),
   };
 }
