@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { type GuardedFetch, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { type GuardedFetch, isJsonObject, type JsonObject, MortiseError } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import type { McpDefinition } from './definition.js';
 
@@ -86,9 +86,34 @@ function transportOf({ url, headers, command = '', args = [], env = {} }: Server
     });
   }
   return new StreamableHTTPClientTransport(new URL(url), {
-    fetch: (address, init) => options.fetch(address, init),
+    fetch: async (address, init) => bounded(await options.fetch(address, init)),
     requestInit: { headers: { ...headers }, redirect: 'error' },
   });
+}
+
+/** Bytes of one message of a server. The client reads it whole, and twice. */
+const largestMessage = 16 * 1_048_576;
+
+/** An answer whose messages are no larger than {@link largestMessage}: the events of a stream, or one body. */
+function bounded(response: Response): Response {
+  if (response.body === null) return response;
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  let length = 0;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const lineEnd = isStream ? chunk.lastIndexOf(10) : -1;
+      length = lineEnd < 0 ? length + chunk.length : chunk.length - lineEnd - 1;
+      if (length <= largestMessage) controller.enqueue(chunk);
+      else
+        controller.error(
+          new MortiseError('tool_invoke_failed', 'the answer of the MCP server is larger than 16 MiB', {
+            status: 502,
+          }),
+        );
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
 /** What a model can read of a part of a result; of media only what they are. */

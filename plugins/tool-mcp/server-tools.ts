@@ -1,4 +1,4 @@
-import { type Disposable, type Logger, MortiseError, type Tool } from 'mortise/sdk';
+import { type Disposable, isCodedError, type Logger, MortiseError, type Tool } from 'mortise/sdk';
 import type { McpConnection, ServerConfig } from './connect.js';
 import { factsOf, hashOf, keyOf, type McpDefinition } from './definition.js';
 import type { Pins } from './pins.js';
@@ -150,6 +150,7 @@ export class ServerTools {
         if (!connection) throw this.#unavailable();
         const result = await connection.call(name, args, seconds * 1_000, signal).catch((cause: unknown) => {
           signal.throwIfAborted();
+          if (isCodedError(cause)) throw cause;
           // Whether the server is still there decides if its tools are.
           void this.refresh();
           throw this.#unavailable(cause);

@@ -1,9 +1,13 @@
 import { writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { errorOf } from 'mortise/contracts/agent/testing';
 import { exchangeCheck, readDescription } from 'mortise/contracts/openapi/testing';
+import type { JsonObject } from 'mortise/sdk';
 import {
   createTestHost,
   eachDatabase,
@@ -19,13 +23,14 @@ const remoteTool: TestPlugin = {
   manifest: { key: 'remote', contributes: { tool: ['remote_echo'] } },
   definition: {
     key: 'remote',
-    register: (host) =>
-      void host.contribute('tool', 'remote_echo', {
+    register(host) {
+      host.contribute('tool', 'remote_echo', {
         summary: 'Returns its text.',
         audience: ['mcp'],
         inputSchema: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
         run: ({ text }) => ({ text: `echo ${text}` }),
-      }),
+      });
+    },
   },
 };
 
@@ -180,4 +185,64 @@ describe('tools of MCP servers', () => {
     },
     { keepRows: true },
   );
+});
+
+/** A server that answers every call with so many bytes. */
+function startFlood(bytes: number): Promise<Server> {
+  const resultOf = (method: string, params: JsonObject): object => {
+    if (method === 'initialize')
+      return {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'flood', version: '1' },
+      };
+    if (method === 'tools/list') return { tools: [{ name: 'flood', inputSchema: { type: 'object' } }] };
+    return { content: [{ type: 'text', text: method === 'tools/call' ? 'x'.repeat(bytes) : '' }] };
+  };
+  const server = createServer(async (request, response) => {
+    const sent = request.method === 'POST' ? (JSON.parse(await text(request)) as JsonObject) : {};
+    if (sent.id === undefined) return response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const known = ['initialize', 'tools/list', 'tools/call'].includes(String(sent.method));
+    const answer = known
+      ? { result: resultOf(String(sent.method), sent.params as JsonObject) }
+      : { error: { code: -32601, message: 'unknown' } };
+    return response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id: sent.id, ...answer }));
+  });
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+describe('an answer of an MCP server', function () {
+  this.timeout(30_000);
+
+  for (const [bytes, code] of [
+    [2_000_000, undefined],
+    [40_000_000, 'tool_invoke_failed'],
+  ] as const) {
+    it(`of ${bytes} bytes is ${code ? 'refused without being read to its end' : 'taken'}`, async () => {
+      const server = await startFlood(bytes);
+      const { port } = server.address() as AddressInfo;
+      const host = await createTestHost({
+        plugins: ['agent', 'provider-demo', 'channel-console', 'tool-mcp'],
+        config: { 'tool-mcp': { servers: { flood: { url: `http://127.0.0.1:${port}/mcp` } } } },
+      });
+      try {
+        await until('the tool', () => host.points.keys('tool').includes('mcp__flood__flood'));
+        const tool = { name: 'mcp__flood__flood', input: {} };
+        const answer = await host.post('/agent/process', { session_id: 's', user_id: 'u', biz_params: { tool } });
+        if (code === undefined) expect(answer.status).to.equal(200);
+        else
+          expect(await errorOf(answer)).to.deep.include({
+            status: 502,
+            code,
+            message: 'the answer of the MCP server is larger than 16 MiB',
+          });
+      } finally {
+        await host.stop();
+        server.closeAllConnections();
+        server.close();
+      }
+    });
+  }
 });
