@@ -279,7 +279,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       jobs.start('evaluate', null, (ctx) => evaluateFolder({ settings, worker, embedder }, folder, how, ctx, options)),
     close: async () => {
       await jobs.close();
-      await Promise.all([reranker.flush(), counting.idle()]);
+      await Promise.all([reranker.flush(), counting.close()]);
       await Promise.all([reader.close(), worker.close()]);
     },
   };

@@ -7,8 +7,8 @@ import type { Thread } from '../threads/thread.js';
 export interface Counting {
   note(kind: keyof WeekCounts): void;
   read(): Promise<WeekCounts>;
-  /** Resolves when nothing waits to be written. */
-  idle(): Promise<void>;
+  /** Writes what waits, where that is possible. */
+  close(): Promise<void>;
 }
 
 const patienceMs = 1_000;
@@ -44,7 +44,10 @@ export function createCounting({
       await Promise.race([writing.idle(), delay(patienceMs, undefined, { ref: false })]);
       return sum(waiting, await reader.call('counts', []).catch(() => ({ errors: 0, empty: 0 })));
     },
-    idle: () => writing.idle(),
+    close: () => {
+      writing.request();
+      return writing.idle();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
-import { rename } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
 import { until } from 'mortise/sdk/testing';
@@ -64,6 +65,20 @@ describe('requests to the knowledge base', () => {
     await rename(`${kb.root}-gone`, kb.root);
     expect((await job()).error.code).to.equal('repo_unavailable');
     expect((await kb.ask('GET', '/kb/health')).body.errors_7d).to.equal(before + 1);
+  });
+
+  it('that find a damaged index leave it as it is, also when they are counted', async () => {
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${kb.indexFile}${suffix}`, { force: true });
+    await writeFile(kb.indexFile, randomBytes(5_000));
+    const search = () => kb.ask('POST', '/kb/search', { query: 'heron' });
+    await until('the damage is noticed', async () => (await search()).body.error?.code === 'index_unavailable');
+    for (const errors of [2, 3]) {
+      expect((await search()).body.error?.code).to.equal('index_unavailable');
+      const health = await kb.ask('GET', '/kb/health');
+      expect([health.status, health.body.ok, health.body.errors_7d]).to.deep.equal([503, false, errors]);
+    }
+    await kb.refresh();
+    expect((await kb.ask('GET', '/kb/health')).status).to.equal(200);
   });
 
   it('keep the counts of the week over a restart', async () => {

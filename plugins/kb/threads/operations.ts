@@ -93,6 +93,18 @@ export function createOperations(file: string, analysis: TextAnalysis) {
       if (database.open && database.inTransaction) database.exec('rollback');
     }
   };
+  /** Whether the file on disk is an index now. */
+  const isReadable = (): boolean => {
+    checked = 0;
+    try {
+      return reading(
+        () => true,
+        () => false,
+      );
+    } catch {
+      return false;
+    }
+  };
   const writing = <R>(run: (index: IndexFile) => R): R => {
     const current = opened(true);
     if (current === undefined) throw kbError('index_unavailable', { problem: 'its file cannot be created' });
@@ -180,9 +192,10 @@ export function createOperations(file: string, analysis: TextAnalysis) {
       }),
     evaluate: (folder: string, options: EvaluateOptions, hooks: OperationHooks) =>
       answerSet(readSet(folder), analysis, { ...options, progress: hooks.progress }),
-    /** Adds to what is counted over a week. @returns false while there is no index to keep it in */
+    /** Adds to what is counted over a week. @returns false while there is no usable index to keep it in */
     count: (counts: WeekCounts): boolean => {
-      if (!existsSync(file)) return false;
+      // Opening it for writing would make a missing one, and put an empty one in the place of a damaged one.
+      if (!isReadable()) return false;
       writing(({ database }) => addToDay(database, counts, Date.now()));
       return true;
     },
