@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
 import { until } from 'mortise/sdk/testing';
@@ -33,12 +35,48 @@ describe('a watched repo', () => {
     expect((await refreshes()) - before).to.be.at.most(3);
   });
 
-  it('stops with its plugin and answers again when it is enabled', async () => {
+  it('stops with its plugin under load, leaves no watcher, and answers again when it is enabled', async function disabled() {
+    if (process.platform !== 'linux') this.skip();
     await until(() => finds('otter'));
-    await kb.host.control.disable('kb');
-    const { status } = await kb.ask('POST', '/kb/search', { query: 'otter' });
-    expect(status).to.be.oneOf([404, 503]);
-    await kb.host.control.enable('kb');
-    expect(await finds('otter')).to.equal(true);
+    await until(() => isWatched(kb.root));
+    const answers: { readonly status: number; readonly hint?: string }[] = [];
+    let isOver = false;
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        const { status, body } = await kb.ask('POST', '/kb/search', { query: 'otter' });
+        answers.push({ status, hint: body.error?.hint });
+      }
+    });
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        await kb.host.control.disable('kb');
+        expect(await kb.ask('POST', '/kb/search', { query: 'otter' })).to.deep.include({ status: 404 });
+        expect(isWatched(kb.root)).to.equal(false);
+        await kb.host.control.enable('kb');
+        expect(await finds('otter')).to.equal(true);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(clients);
+    }
+    await until(() => isWatched(kb.root));
+    const others = answers.filter(({ status }) => status !== 200 && status !== 404 && status !== 503);
+    expect(others).to.deep.equal([]);
+    const disabled = answers.filter(({ status }) => status === 404).map(({ hint }) => hint);
+    expect(new Set(disabled)).to.deep.equal(new Set(['plugin kb is disabled']));
   });
 });
+
+/** Whether this process watches a folder, as the kernel lists it. */
+function isWatched(path: string): boolean {
+  const folder = '/proc/self/fdinfo';
+  const watched = new RegExp(`^inotify .*\\bino:${statSync(path).ino.toString(16)}\\b`, 'm');
+  return readdirSync(folder).some((name) => {
+    try {
+      return watched.test(readFileSync(join(folder, name), 'utf8'));
+    } catch {
+      // It was closed since it was listed.
+      return false;
+    }
+  });
+}
