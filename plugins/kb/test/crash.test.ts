@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,11 @@ import { expect } from 'chai';
 import { rounds, seededRandom } from 'mortise/sdk/testing';
 
 const process_ = fileURLToPath(new URL('./refresh-process.js', import.meta.url));
+/** Root can read every file: as somebody else, then. */
+const user =
+  process.getuid?.() === 0
+    ? { uid: 65_534, gid: 65_534 }
+    : { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 };
 const kills = rounds(8, 100);
 const files = rounds(400, 2_000);
 
@@ -70,6 +75,35 @@ describe('a refresh on a full disk', function () {
   });
 });
 
+describe('a file that another user may not read', function () {
+  this.timeout(60_000);
+
+  it('keeps its chunks as stale until it can be read again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mortise-kb-unreadable-'));
+    try {
+      const root = join(folder, 'repo');
+      await mkdir(root);
+      const file = join(root, 'a.md');
+      await writeFile(file, text(1, 1));
+      const store = join(folder, 'index');
+      await mkdir(store);
+      for (const path of [folder, root, file, store]) await chown(path, user.uid, user.gid);
+      const index = join(store, 'kb.db');
+      const state = () =>
+        query(index, 'select status, reason, count(*) from kb_sources join kb_chunks on source = kb_sources.id');
+      await refresh(root, index, undefined, user);
+      await chmod(file, 0);
+      await refresh(root, index, undefined, user);
+      expect(state()).to.deep.equal([['stale', 'unreadable', 2]]);
+      await chmod(file, 0o644);
+      await refresh(root, index, undefined, user);
+      expect(state()).to.deep.equal([['indexed', null, 2]]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
 /** Refreshes in a process whose files cannot grow beyond a size, KiB. @returns what it wrote to stderr when it failed */
 function refreshWithin(kib: number, root: string, index: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -85,9 +119,10 @@ function refreshWithin(kib: number, root: string, index: string): Promise<string
 }
 
 /** Refreshes in a process of its own, which is killed once it has read this many files. */
-function refresh(root: string, index: string, killAfter?: number): Promise<void> {
+function refresh(root: string, index: string, killAfter?: number, as: Partial<typeof user> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [process_, root, index, String(killAfter ?? -1)], {
+      ...as,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     child.on('error', reject);
