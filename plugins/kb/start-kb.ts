@@ -10,6 +10,9 @@ import { createThread } from './threads/thread.js';
 import { audienceOf, kbForPlugins, readTool, searchTool } from './tools/kb-tools.js';
 import { kbPromptSource } from './tools/prompt-source.js';
 
+/** How often a server looks whether an index was lost, milliseconds. */
+const checkEveryMs = 5_000;
+
 /** Starts the threads of the knowledge base and contributes what asks them. */
 export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   const { dataDir, workspaceDir } = host.use('settings');
@@ -48,6 +51,7 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   // Without a server a command refreshes what it is asked to; only a server keeps the index current.
   whenServing(host, host.use('http'), () => {
     for (const watch of watches) watch.start();
+    host.every(checkEveryMs, () => Promise.all(watches.map((watch) => watch.check())));
   });
   return {
     stop: async () => {

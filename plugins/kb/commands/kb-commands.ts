@@ -156,6 +156,8 @@ const waiting = 'wait';
 
 async function refresh(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const { options } = input;
+  if (options.full === true && options.verify === true)
+    return usage('--full reads every file and --verify only compares: give one of them.');
   const choice = choiceOf(input, ctx);
   const repo = kb.repoOf(choice).name;
   const start = (): Job => {

@@ -35,6 +35,9 @@ export async function repos(
   const path = resolve(cwd ?? process.cwd(), dir ?? '.');
   if (isAdd && statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
     return usage(`${plain(path)} is no folder.`);
+  const known = current.find((one) => one.name === name);
+  if (isAdd && known !== undefined && realpathSync(path) !== known.path)
+    return usage(`${name} is ${plain(known.path)} already: remove it first, or choose another name.`);
   const next = isAdd
     ? [...current.filter((one) => one.name !== name), { name, path }]
     : current.filter((one) => one.name !== name);

@@ -195,7 +195,12 @@ function linkTarget(link: string, realRoot: string): 'file' | 'folder' | 'outsid
 
 /** A folder's name fits no pattern, and all that is below it is left out. */
 function leadsToFolder(link: string): boolean {
-  return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    // A link that leads to itself, or through a folder that this user may not enter.
+    return false;
+  }
 }
 
 /** Whether the real path has not been visited through another name. */

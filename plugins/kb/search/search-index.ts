@@ -140,7 +140,12 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
       );
       explained = { ...explained, rank: at < 0 ? null : at + 1 };
     }
-    const rest = { notes: query.notes, suggestions: query.suggestions, totalCandidates };
+    const missing = wanted.repos.filter(
+      (name) => !repos.some((one) => one.name === name && (one.lastRefresh !== null || one.count > 0)),
+    );
+    const isIncomplete =
+      missing.length > 0 ? [`Not indexed yet: ${missing.join(', ')} (mortise kb refresh --repo NAME).`] : [];
+    const rest = { notes: [...query.notes, ...isIncomplete], suggestions: query.suggestions, totalCandidates };
     if (ordered.length === 0) {
       return empty(matchesOutside ? 'filtered_out' : 'no_match', { ...rest, ...(explained ? { explained } : {}) });
     }

@@ -28,6 +28,8 @@ export interface KbService {
   /** The repo by name or folder; the first configured one by default. @throws MortiseError `repo_not_found` */
   repoOf(choice: RepoChoice): Repo;
   search(body: unknown, choice: RepoChoice, options?: CallOptions): Promise<SearchAnswer>;
+  /** False when the index has been lost, or never was. */
+  isIndexed(repo: string): Promise<boolean>;
   /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
   foldersOf(repo: Repo): Promise<readonly string[]>;
   chunk(
@@ -172,6 +174,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     settings,
     repoOf,
     search,
+    isIndexed: (repo) => reader.call('isIndexed', [repo]).catch(() => false),
     foldersOf: (repo) => worker.call('folders', [settings.repoConfig(repo)]),
     chunk: async (chunkId, { query, terms = false } = {}) => {
       const details = await reader.call('chunk', [{ chunkId, terms }]);

@@ -156,7 +156,8 @@ export function readRefresh(request: Readonly<Record<string, unknown>>): ReadRef
   const mode = modes.find((one) => one === (request.mode ?? 'incremental'));
   if (mode === undefined) throw invalidRequest('mode', `must be one of ${modes.join(', ')}`);
   if (request.paths === undefined || request.paths === null) return { mode, paths: undefined };
-  const paths = texts(request.paths, 'paths').map((path) => path.replace(/^\.\//, '').replace(/\/+$/, ''));
+  const paths = texts(request.paths, 'paths').map((path) => path.replace(/^\.\/(?=.)/, '').replace(/\/+$/, ''));
+  if (paths.includes('.')) return { mode, paths: undefined };
   for (const path of paths) {
     if (path === '' || leavesItsRoot(path))
       throw invalidRequest('paths', 'must be relative to the repo and stay inside it');

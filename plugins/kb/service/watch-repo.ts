@@ -8,6 +8,8 @@ import type { Repo } from './settings.js';
 /** Refreshes a repo when its files change. */
 export interface RepoWatch {
   start(): void;
+  /** Refreshes a repo whose index is gone: no file has changed then. */
+  check(): Promise<void>;
   /** The reports of refreshes that changed something, after at most this time. */
   next(ms: number, signal: AbortSignal): Promise<readonly RefreshReport[]>;
   close(): void;
@@ -123,6 +125,9 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
   };
   return {
     start: () => void watchFolders().then(changed),
+    check: async () => {
+      if (!isClosed && !isRunning && !(await kb.isIndexed(repo.name))) changed();
+    },
     next: async (ms, signal) => {
       if (reports.length === 0) {
         let timer: NodeJS.Timeout | undefined;

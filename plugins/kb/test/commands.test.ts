@@ -16,7 +16,7 @@ describe('the commands of the knowledge base', () => {
   const run = (
     key: string,
     args: readonly string[] = [],
-    more: { options?: Record<string, string>; resume?: string; signal?: AbortSignal } = {},
+    more: { options?: Record<string, string | boolean>; resume?: string; signal?: AbortSignal } = {},
   ) => {
     const { options = {}, resume, signal } = more;
     const input = { args, options, json: true, ...(resume !== undefined && { resume }) };
@@ -54,6 +54,17 @@ describe('the commands of the knowledge base', () => {
     expect(text).to.include('3 documents, 2 queries');
     expect(Object.values(metrics)).to.include(1);
     expect(metrics).to.include({ 'ndcg@10': 1, 'mrr@10': 1 });
+  });
+
+  it('refuses what would do less than was asked for, or something else', async () => {
+    const both = await run('kb-refresh', [], { options: { full: true, verify: true } });
+    expect(both.exitCode).to.equal(2);
+    const other = join(kb.host.dataDir, 'elsewhere');
+    await mkdir(other);
+    const taken = await run('kb-repos', ['add', 'default', other]);
+    expect(taken.exitCode).to.equal(2);
+    const { data } = await run('kb-repos', []);
+    expect((data as Json).repos[0].path).to.equal(kb.root);
   });
 
   it('names the line of a set that cannot be read', async () => {

@@ -148,6 +148,14 @@ describe('a refresh of the knowledge base', () => {
     expect(await kb.refresh()).to.include({ total_files: 3, deleted_files: 0 });
   });
 
+  it('indexes the files beside a link that leads to itself', async () => {
+    await symlink('selfloop', join(kb.root, 'selfloop'));
+    await symlink('loop.md', join(kb.root, 'loop.md'));
+    const report = await kb.refresh();
+    expect(report).to.include({ total_files: 3, errors: 0 });
+    expect(JSON.stringify(report)).to.include('loop.md');
+  });
+
   it('refreshes only the paths it is given', async () => {
     await kb.refresh();
     await kb.write('a.md', 'changed first');
@@ -156,6 +164,7 @@ describe('a refresh of the knowledge base', () => {
     expect(await kb.refresh({ paths: ['b'] })).to.include({ changed_files: 1, deleted_files: 0 });
     expect((await kb.search('second')).results).to.have.length(1);
     expect((await kb.search('first')).results).to.have.length(0);
+    expect(await kb.refresh({ paths: ['./'] })).to.include({ changed_files: 1, deleted_files: 1 });
     for (const path of ['../x', '/etc', 'b/../../x']) {
       const { status, body } = await kb.ask('POST', '/kb/refresh', { paths: [path] });
       expect([status, body.error.code]).to.deep.equal([400, 'invalid_request']);

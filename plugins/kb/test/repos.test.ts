@@ -18,6 +18,29 @@ function searchProcess(index: string, query: string): Promise<string> {
   });
 }
 
+describe('a search in all repos', () => {
+  it('names those that are not indexed', async () => {
+    const repos = ['default', 'other'].map((name) => ({ name, path: name }));
+    const kb = await createKbHost({}, { repos });
+    try {
+      for (const { name } of repos) {
+        await mkdir(join(kb.host.dataDir, name), { recursive: true });
+        await writeFile(join(kb.host.dataDir, name, 'a.md'), '# Same\n\nA walrus in both.\n');
+      }
+      await kb.refresh();
+      for (const query of ['walrus', 'ibis']) {
+        const { results, notes } = await kb.search(query, { repo: '*' });
+        expect(results).to.have.length(query === 'walrus' ? 1 : 0);
+        expect(notes?.join()).to.include('Not indexed yet: other (mortise kb refresh');
+      }
+      await kb.refresh({ repo: 'other' });
+      expect((await kb.search('walrus', { repo: '*' })).notes).to.equal(undefined);
+    } finally {
+      await kb.stop();
+    }
+  });
+});
+
 describe('two repos with the same files', () => {
   let kb: KbHost;
   const same = '# Same\n\nA walrus in both.\n';

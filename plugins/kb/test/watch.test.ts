@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
@@ -25,6 +26,13 @@ describe('a watched repo', () => {
     await kb.remove('new');
     await until(async () => !(await finds('lynx')));
   });
+
+  it('is indexed again when its index is lost, although no file has changed', async () => {
+    await until(() => finds('otter'));
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${kb.indexFile}${suffix}`, { force: true });
+    await until('the loss is noticed', async () => !(await finds('otter')));
+    await until('it is built again', () => finds('otter'), 20_000);
+  }).timeout(40_000);
 
   it('refreshes a burst of changes at most twice', async () => {
     await until(() => finds('otter'));

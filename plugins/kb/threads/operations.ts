@@ -146,6 +146,13 @@ export function createOperations(file: string, analysis: TextAnalysis) {
         ({ index }) => readStats(index, repos, embedder),
         () => readStats(undefined, repos, embedder),
       ),
+    /** Whether a repo was ever refreshed, or has chunks. @throws when the index cannot be used */
+    isIndexed: (repo: string): boolean =>
+      reading(
+        ({ index }) =>
+          index.database.prepare('select last_refresh from kb_repos where name = ?').pluck().get([repo]) != null,
+        () => false,
+      ),
     health: (repos: readonly string[]) => healthOf(opened(false)?.index, repos, checkIntegrity),
     /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
     folders: ({ name, root, rules }: RepoConfig): readonly string[] =>
