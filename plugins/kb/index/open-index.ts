@@ -7,8 +7,8 @@ import { migrations, schemaVersion, tables } from './schema.js';
 export interface IndexFile {
   readonly file: string;
   readonly database: Database;
-  /** What was repaired while opening, for the report. */
-  readonly repaired: readonly string[];
+  /** What was repaired while opening; the report that tells it takes it away. */
+  readonly repaired: string[];
   /** Whether the file of this connection is still the one on disk and has all its tables. */
   isCurrent(): boolean;
   close(): void;

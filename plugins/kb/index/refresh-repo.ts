@@ -76,7 +76,7 @@ function run(
   const scan = scanRepo(config.name, config.root, config.rules, options.paths);
   const repo = repoRow(index, config);
   const policy = policyOf(config, analysis);
-  const warnings = [...index.repaired];
+  const warnings = index.repaired.splice(0);
   let mode = options.mode;
   if (repo.policy !== null && repo.policy !== policy) {
     mode = 'full';

@@ -202,6 +202,7 @@ describe('a refresh of the knowledge base', () => {
       const report = await kb.refresh({ mode: 'full' });
       expect(report, name).to.include({ total_files: 3, total_chunks: 3 });
       expect(report.warnings, name).to.have.length(1);
+      expect((await kb.refresh()).warnings, `told once: ${name}`).to.deep.equal([]);
       expect((await kb.search(word(2))).results, name).to.have.length(1);
     }
   });
