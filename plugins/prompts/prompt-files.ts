@@ -1,7 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { largestPromptBytes } from 'mortise/contracts/prompts';
-import { type FilesService, isCodedError, MortiseError } from 'mortise/sdk';
+import { type FilesService, MortiseError } from 'mortise/sdk';
 
 /** A prompt text and the path under which it is shown. */
 export interface PromptFile {
@@ -10,8 +11,8 @@ export interface PromptFile {
 }
 
 interface CachedFile {
-  readonly mtimeMs: number;
-  readonly size: number;
+  /** Device, inode, time and size of the file that was read. */
+  readonly version: string;
   readonly text: string;
 }
 
@@ -20,7 +21,7 @@ export function unusable(source: string, why: string): MortiseError {
   return new MortiseError('prompt_text_unusable', `the prompt file ${source} ${why}`);
 }
 
-/** Prompt texts of the workspace, and the shipped ones. A file is read again when its time or size has changed. */
+/** Prompt texts of the workspace, and the shipped ones. A file is read again when it has changed. */
 export class PromptFiles {
   readonly #files: Pick<FilesService, 'confine'>;
   readonly #workspace: string;
@@ -52,33 +53,44 @@ export class PromptFiles {
     return text === undefined ? undefined : { source: path, text };
   }
 
+  // A turn looks for a dozen files, most of which do not exist. Resolving each path first took a quarter of a turn's time.
   async #workspaceText(path: string): Promise<string | undefined> {
     if (isAbsolute(path)) return this.#text(path, path);
-    try {
-      return await this.#text(await this.#files.confine(this.#workspace, path), path);
-    } catch (error) {
-      // A link that leaves the workspace is no prompt of it.
-      if (isCodedError(error) && error.code === 'outside_roots') return undefined;
-      throw error;
-    }
+    return this.#text(join(this.#workspace, path), path, () => this.#files.confine(this.#workspace, path));
   }
 
-  async #text(path: string, source: string): Promise<string | undefined> {
+  /** @param confine resolves the path to the file that may be read, when it was not read before */
+  async #text(
+    path: string,
+    source: string,
+    confine: () => Promise<string> = async () => path,
+  ): Promise<string | undefined> {
     try {
-      const { mtimeMs, size } = await stat(path);
+      const facts = statSync(path, { throwIfNoEntry: false });
+      if (facts === undefined || facts.isDirectory()) return undefined;
+      const { dev, ino, mtimeMs, size } = facts;
+      const version = `${dev} ${ino} ${mtimeMs} ${size}`;
+      const cached = this.#cache.get(path);
+      if (cached?.version === version) return cached.text;
+      const real = await confine();
       if (size > largestPromptBytes) {
         throw unusable(source, `has ${size} bytes, more than ${largestPromptBytes}`);
       }
-      const cached = this.#cache.get(path);
-      if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.text;
-      const text = decode(await readFile(path), source);
-      this.#cache.set(path, { mtimeMs, size, text });
+      const text = decode(await readFile(real), source);
+      this.#cache.set(path, { version, text });
       return text;
     } catch (error) {
-      if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(String((error as NodeJS.ErrnoException).code))) return undefined;
+      if (isMissing(error)) return undefined;
       throw error;
     }
   }
+}
+
+const missingCodes = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'outside_roots'];
+
+/** A link that leaves the workspace is no prompt of it. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && missingCodes.includes(String(Reflect.get(error, 'code')));
 }
 
 /** A prompt with replaced characters would not say what its author wrote, and a NUL cannot be stored. @throws prompt_text_unusable */
