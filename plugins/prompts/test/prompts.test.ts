@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
@@ -119,8 +119,15 @@ describe('the system prompt', () => {
 
   it('never follows a link out of the workspace', async () => {
     await start();
-    await mkdir(join(host.dataDir, 'prompts'));
-    await symlink('/etc/hostname', join(host.dataDir, 'prompts', 'workspace-policy.md'));
+    const policy = join(host.dataDir, 'prompts', 'workspace-policy.md');
+    await mkdir(dirname(policy));
+    await symlink('/etc/hostname', policy);
+    expect(await names()).to.not.contain('workspace_policy_system');
+    await rm(policy);
+    await writeFile(policy, 'Be brief.');
+    expect(await names()).to.contain('workspace_policy_system');
+    await rm(policy);
+    await symlink('/etc/hostname', policy);
     expect(await names()).to.not.contain('workspace_policy_system');
   });
 
