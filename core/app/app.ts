@@ -11,7 +11,7 @@ import { startWatchdog } from '../process/watchdog.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
-import type { DesiredState, Settings } from '../settings/types.js';
+import type { Desired, Settings } from '../settings/types.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { type Composition, parts } from './composition.js';
 import { type CoreOptions, coreParts } from './core-parts.js';
@@ -236,9 +236,9 @@ function reportFileEdits(composition: Composition): void {
 }
 
 /** A change per plugin that was enabled or disabled, and one for everything else in the file. */
-function editsOf(next: DesiredState, previous: DesiredState, file: string): readonly PlatformChange[] {
+function editsOf(next: Desired, previous: Desired, file: string): readonly PlatformChange[] {
   const keys = Object.keys({ ...previous.plugins, ...next.plugins });
-  const isOn = (state: DesiredState, key: string): boolean => state.plugins[key]?.enabled === true;
+  const isOn = (state: Desired, key: string): boolean => state.plugins[key]?.enabled === true;
   const toggled = keys.filter((key) => isOn(next, key) !== isOn(previous, key));
   const others = keys.filter(
     (key) => !toggled.includes(key) && !isDeepStrictEqual(next.plugins[key], previous.plugins[key]),

@@ -1,12 +1,12 @@
 import { basename, isAbsolute, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseHost } from '../database/index.js';
-import type { Desired, DesiredStore } from '../kernel/deps.js';
+import type { DesiredStore } from '../kernel/deps.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { Database, Migration } from '../sdk/host/database.js';
 import type { DesiredExport } from '../sdk/host/plugin-control.js';
-import type { PluginsFile } from '../settings/types.js';
+import type { Desired, PluginsFile } from '../settings/types.js';
 
 /** Which plugins should run: the file, or on PostgreSQL the row that all replicas share. */
 export interface DesiredState extends Disposable {

@@ -1,10 +1,10 @@
-import type { Desired } from '../kernel/deps.js';
 import type { Kernel, PluginConfigs } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PluginChange, PluginPlan } from '../sdk/host/plugin-control.js';
 import type { PluginManifest } from '../sdk/manifest.js';
+import type { Desired } from '../settings/types.js';
 
 /** What changes would start, stop, drain, block and permit. Changes nothing. */
 export function planChanges(

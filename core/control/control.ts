@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readSmallFile } from '../files/index.js';
 import { ownFile } from '../kernel/catalogue.js';
-import type { Desired, PluginConfigSource } from '../kernel/deps.js';
+import type { PluginConfigSource } from '../kernel/deps.js';
 import type { Kernel } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import type { DesiredExport, PluginControl, PluginRow, ToggleOptions } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import { isJsonObject } from '../sdk/json.js';
+import type { Desired } from '../settings/types.js';
 import { planChanges, refuseDisable, refuseDisplacement, requiredOf, withToggled } from './changes.js';
 import { findings } from './doctor.js';
 import { detailOf, loadTree, rowOf } from './inspect.js';

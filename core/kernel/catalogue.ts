@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { confine, parseJson, readSmallFile } from '../files/index.js';
+import { describeError } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { contributionId } from './extension-points.js';
-import { describeError } from './plugin-problem.js';
 
 export type PluginSource = 'first-party' | 'local' | 'npm';
 

@@ -3,6 +3,7 @@ import type { Disposable, Logger } from '../sdk/context.js';
 import type { HostServices } from '../sdk/host/index.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 import type { ExtensionPointDeclaration } from '../sdk/points/point.js';
+import type { Desired } from '../settings/types.js';
 import type { Tracing } from '../telemetry/types.js';
 import type { CatalogueEntry, PluginFolder } from './catalogue.js';
 
@@ -73,19 +74,6 @@ export interface PluginScope {
 export interface KernelMetrics {
   /** Bound once per contribution; called once per call. */
   call(point: string, key: string, plugin: string): (milliseconds: number, failed: boolean) => void;
-}
-
-export interface DesiredPluginState {
-  readonly enabled: boolean;
-  readonly required?: boolean;
-}
-
-export interface Desired {
-  readonly version: 1;
-  readonly revision: number;
-  readonly plugins: Readonly<Record<string, DesiredPluginState>>;
-  readonly bindings: Readonly<Record<string, string>>;
-  readonly renamed: Readonly<Record<string, string>>;
 }
 
 export interface DesiredStore {

@@ -1,8 +1,8 @@
+import { describeError, PluginProblem } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { KernelDeps } from './deps.js';
 import type { EventBus } from './event-bus.js';
-import { describeError, PluginProblem } from './plugin-problem.js';
 import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
 
 /** Of one plugin within a minute: a raw timer may fail for ever. */

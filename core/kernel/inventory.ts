@@ -1,9 +1,10 @@
+import { describeError } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
+import type { Desired } from '../settings/types.js';
 import { type CatalogueEntry, configSchemaId, readCatalogue } from './catalogue.js';
-import type { Desired, KernelDeps } from './deps.js';
-import { describeError } from './plugin-problem.js';
+import type { KernelDeps } from './deps.js';
 import { PluginRecord } from './plugin-record.js';
 
 type InventoryDeps = Pick<

@@ -1,8 +1,8 @@
+import { describeError, errorCode, PluginProblem } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
 import { dependantsOf } from './plan.js';
-import { describeError, errorCode, PluginProblem } from './plugin-problem.js';
 import type { PluginRecord } from './plugin-record.js';
 import { PluginRun, type PluginRunDeps } from './plugin-run.js';
 

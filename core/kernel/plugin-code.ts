@@ -5,12 +5,12 @@ import * as nodeModule from 'node:module';
 import { basename, extname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { readSmallFile } from '../files/index.js';
+import { explainError, PluginProblem, placeOf } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 import type { PluginDefinition, PluginLifecycle } from '../sdk/plugin.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { runMarked } from './attribution.js';
 import type { CatalogueEntry } from './catalogue.js';
-import { explainError, PluginProblem, placeOf } from './plugin-problem.js';
 import { isThenable, milliseconds, withTimeLimit } from './time-limit.js';
 
 /** Loads the module of a plugin and makes its definition. @throws PluginProblem; the reason of an abort. */

@@ -1,3 +1,4 @@
+import { PluginProblem } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 import type { CallContext, Disposable, Logger } from '../sdk/context.js';
 import type { HostEvents } from '../sdk/events.js';
@@ -13,7 +14,6 @@ import type { EventBus } from './event-bus.js';
 import { contributionId } from './extension-points.js';
 import { CallStats, type Lease } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { PluginProblem } from './plugin-problem.js';
 import type { ServiceRegistry } from './service-registry.js';
 import type { Staging } from './staging.js';
 import { isThenable } from './time-limit.js';

@@ -1,3 +1,4 @@
+import { describeError, explainError, PluginProblem, startProblem } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PluginConfig, PluginDefinition, PluginLifecycle, StopReason } from '../sdk/plugin.js';
@@ -12,7 +13,6 @@ import { LeaseBook, type LeaseSweep } from './lease-book.js';
 import { checkStarted, loadDefinition } from './plugin-code.js';
 import { PluginCallbacks, PluginHost, ResourceStack } from './plugin-host.js';
 import { PluginPoints } from './plugin-points.js';
-import { describeError, explainError, PluginProblem, startProblem } from './plugin-problem.js';
 import type { Registry } from './registry.js';
 import type { ServiceRegistry } from './service-registry.js';
 import { Overrun, type ShutdownDeadline, type StopStep, type Unfinished } from './shutdown-deadline.js';

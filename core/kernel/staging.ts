@@ -1,3 +1,4 @@
+import { describeError, PluginProblem } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
 import { canonicalKey, isContributionKey } from '../sdk/points/point.js';
@@ -6,7 +7,6 @@ import type { KernelDeps } from './deps.js';
 import { contributionId, declaredContributions } from './extension-points.js';
 import { CallStats } from './lease.js';
 import type { LeaseBook } from './lease-book.js';
-import { describeError, PluginProblem } from './plugin-problem.js';
 import type { Registered, Registry } from './registry.js';
 import { wrapContribution } from './wrap-members.js';
 

@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import { currentPlugin, pluginOfStack } from '../kernel/attribution.js';
 import type { KernelLogger } from '../kernel/deps.js';
-import { PluginProblem, stackOf } from '../kernel/plugin-problem.js';
+import { PluginProblem, stackOf } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 
 export interface ProcessGuardDeps {

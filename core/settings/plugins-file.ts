@@ -15,7 +15,7 @@ import { makeFolders } from '../sdk/make-folders.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { shownPath } from './environment.js';
 import { sayUnwritten } from './problems.js';
-import type { DesiredState, PluginsFile, Settings } from './types.js';
+import type { Desired, PluginsFile, Settings } from './types.js';
 import { type FileContent, WatchedFile } from './watched-file.js';
 
 export interface PluginsFileOptions {
@@ -27,17 +27,17 @@ export interface PluginsFileOptions {
 }
 
 /** The file as its schema leaves it. */
-type Written = Pick<DesiredState, 'version' | 'plugins'> &
-  Partial<Omit<DesiredState, 'version' | 'plugins'>> & { readonly $schema?: string };
+type Written = Pick<Desired, 'version' | 'plugins'> &
+  Partial<Omit<Desired, 'version' | 'plugins'>> & { readonly $schema?: string };
 
 type Read =
-  | { readonly ok: true; readonly state: DesiredState; readonly $schema: string | undefined }
+  | { readonly ok: true; readonly state: Desired; readonly $schema: string | undefined }
   | { readonly ok: false; readonly why: string };
 
 /** Who names a file means it to be there. */
 const fileVariable = 'MORTISE_PLUGINS_FILE';
 
-const empty: DesiredState = deepFreeze({ version: 1, revision: 0, plugins: {}, bindings: {}, renamed: {} });
+const empty: Desired = deepFreeze({ version: 1, revision: 0, plugins: {}, bindings: {}, renamed: {} });
 
 function sameKeyTwice(plugins: Readonly<Record<string, unknown>>): string | undefined {
   const seen = new Set<string>();
@@ -48,7 +48,7 @@ function sameKeyTwice(plugins: Readonly<Record<string, unknown>>): string | unde
   return undefined;
 }
 
-function withoutRevision({ revision: _, ...rest }: DesiredState): object {
+function withoutRevision({ revision: _, ...rest }: Desired): object {
   return rest;
 }
 
@@ -63,7 +63,7 @@ export async function openPluginsFile(options: PluginsFileOptions): Promise<Plug
 
 class StoredPlugins implements PluginsFile {
   readonly file: string;
-  current: DesiredState = empty;
+  current: Desired = empty;
   source: PluginsFile['source'] = 'empty';
   problem: Finding | null = null;
   private readonly compiled: CompiledSchema<Written>;
@@ -72,8 +72,8 @@ class StoredPlugins implements PluginsFile {
   private readonly dataDir: string;
   private readonly lastGood: string;
   private readonly watched: WatchedFile;
-  private readonly listeners = new Set<(next: DesiredState, previous: DesiredState) => void>();
-  private readonly editListeners = new Set<(next: DesiredState, previous: DesiredState) => void>();
+  private readonly listeners = new Set<(next: Desired, previous: Desired) => void>();
+  private readonly editListeners = new Set<(next: Desired, previous: Desired) => void>();
   private watching: Disposable | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private $schema: string | undefined;
@@ -116,12 +116,12 @@ class StoredPlugins implements PluginsFile {
     });
   }
 
-  subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable {
+  subscribe(run: (next: Desired, previous: Desired) => void): Disposable {
     this.listeners.add(run);
     return { dispose: () => void this.listeners.delete(run) };
   }
 
-  onEdit(run: (next: DesiredState, previous: DesiredState) => void): Disposable {
+  onEdit(run: (next: Desired, previous: Desired) => void): Disposable {
     this.editListeners.add(run);
     return { dispose: () => void this.editListeners.delete(run) };
   }
@@ -130,10 +130,7 @@ class StoredPlugins implements PluginsFile {
     return this.serially(() => this.look(true));
   }
 
-  write(
-    change: (current: DesiredState) => DesiredState,
-    options: { readonly revision?: number } = {},
-  ): Promise<DesiredState> {
+  write(change: (current: Desired) => Desired, options: { readonly revision?: number } = {}): Promise<Desired> {
     return this.serially(async () => {
       // What an editor has just saved is taken in first: a toggle must not undo it.
       await this.look(true);
@@ -152,7 +149,7 @@ class StoredPlugins implements PluginsFile {
       }
       const wanted = change(current);
       if (isDeepStrictEqual(withoutRevision(wanted), withoutRevision(current)) && this.problem === null) return current;
-      const next: DesiredState = { ...wanted, revision: current.revision + 1 };
+      const next: Desired = { ...wanted, revision: current.revision + 1 };
       const text = this.textOf(next);
       const read = this.parse(text);
       if (!read.ok) {
@@ -230,7 +227,7 @@ class StoredPlugins implements PluginsFile {
     return { ok: true, state: { version: 1, revision, plugins, bindings, renamed }, $schema };
   }
 
-  private textOf(state: DesiredState): string {
+  private textOf(state: Desired): string {
     const written = {
       ...(this.$schema === undefined ? {} : { $schema: this.$schema }),
       version: state.version,
@@ -242,7 +239,7 @@ class StoredPlugins implements PluginsFile {
     return `${JSON.stringify(written, null, 2)}\n`;
   }
 
-  private async adopt(state: DesiredState, $schema: string | undefined): Promise<void> {
+  private async adopt(state: Desired, $schema: string | undefined): Promise<void> {
     const previous = this.current;
     this.$schema = $schema;
     this.current = deepFreeze(state);
@@ -282,7 +279,7 @@ class StoredPlugins implements PluginsFile {
     this.settings.raise({ source: 'settings:plugins.json', severity: 'medium', code, message });
   }
 
-  private async readCopy(): Promise<DesiredState | undefined> {
+  private async readCopy(): Promise<Desired | undefined> {
     const text = await readFile(this.lastGood, 'utf8').catch(() => undefined);
     const read = text === undefined ? undefined : this.parse(text);
     return read?.ok ? deepFreeze(read.state) : undefined;

@@ -237,7 +237,7 @@ export type OpenedSettings =
   | { readonly ok: false; readonly errors: readonly MortiseError[] };
 
 /** What `plugins.json` says. */
-export interface DesiredState {
+export interface Desired {
   readonly version: 1;
   /** Increases with each write. */
   readonly revision: number;
@@ -257,14 +257,14 @@ export interface DesiredPlugin {
 export interface PluginsFile extends Disposable {
   readonly file: string;
   /** The last good state. */
-  readonly current: DesiredState;
+  readonly current: Desired;
   readonly source: 'file' | 'last-good' | 'empty';
   /** What is wrong with the file now. */
   readonly problem: Finding | null;
   /** Runs after each change, made here or by an editor. */
-  subscribe(run: (next: DesiredState, previous: DesiredState) => void): Disposable;
+  subscribe(run: (next: Desired, previous: Desired) => void): Disposable;
   /** Runs after a change that someone else made to the file. */
-  onEdit(run: (next: DesiredState, previous: DesiredState) => void): Disposable;
+  onEdit(run: (next: Desired, previous: Desired) => void): Disposable;
   /** Looks at the file at once. */
   reload(): Promise<boolean>;
   /**
@@ -272,8 +272,5 @@ export interface PluginsFile extends Disposable {
    * the old one writes nothing.
    * @throws MortiseError `revision_conflict` (409) when `revision` is not the current one; `invalid_plugins_file` (422).
    */
-  write(
-    change: (current: DesiredState) => DesiredState,
-    options?: { readonly revision?: number },
-  ): Promise<DesiredState>;
+  write(change: (current: Desired) => Desired, options?: { readonly revision?: number }): Promise<Desired>;
 }

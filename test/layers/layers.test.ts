@@ -187,7 +187,7 @@ describe('the check of the layers', () => {
   it('names file, line, import and reason', () => {
     const text = `import { join } from 'node:path';\nimport { one } from '../http/server.js';\n`;
     expect(verdict('core/kernel/lease.ts', text)).to.equal(
-      'core/kernel/lease.ts:2 imports ../http/server.js: kernel may not use http (it uses sdk, messages, telemetry, schema, files)',
+      'core/kernel/lease.ts:2 imports ../http/server.js: kernel may not use http (it uses sdk, messages, telemetry, schema, files, settings)',
     );
   });
 

@@ -46,11 +46,11 @@ export const rooms: readonly Room[] = [
   { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'files', path: 'core/files/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
 
-  // The rooms that do the work. They do not know each other.
+  // The rooms that do the work. They do not know each other, except that the kernel reads the desired state.
   {
     name: 'kernel',
     path: 'core/kernel/',
-    uses: [...everywhereInCore, 'schema', 'files'],
+    uses: [...everywhereInCore, 'schema', 'files', 'settings'],
     testsUse: [...testing, 'schedule', 'control'],
   },
   // What protects the process, and what admins ask of a running kernel.
@@ -63,7 +63,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'control',
     path: 'core/control/',
-    uses: [...everywhereInCore, 'files', 'kernel', 'process'],
+    uses: [...everywhereInCore, 'files', 'settings', 'kernel', 'process'],
     testsUse: [...testing, 'schedule', 'schema'],
   },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Desired, DesiredStore } from '../../kernel/deps.js';
+import type { DesiredStore } from '../../kernel/deps.js';
 import { echoPlugin, type MadeKernel, makeKernel } from '../../kernel/test/kernel-fixture.js';
 import { until } from '../../sdk/testing/until.js';
+import type { Desired } from '../../settings/types.js';
 
 describe('toggles', () => {
   let made: MadeKernel;

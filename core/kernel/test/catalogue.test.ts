@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { PluginProblem } from '../../messages/plugin-problem.js';
 import { type CatalogueEntry, readCatalogue } from '../catalogue.js';
 import { importEntry } from '../plugin-code.js';
-import { PluginProblem } from '../plugin-problem.js';
 
 const manifest = (key: string, more: object = {}): string =>
   JSON.stringify({ manifestVersion: 1, key, version: '1.0.0', title: key, summary: 'Made by a test.', ...more });

@@ -7,8 +7,9 @@ import type { PluginManifest } from '../../sdk/manifest.js';
 import { redactSecrets } from '../../sdk/mask.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
 import { extensionPoints } from '../../sdk/points/declarations.js';
+import type { Desired } from '../../settings/types.js';
 import { type CatalogueEntry, configSchemaId } from '../catalogue.js';
-import type { Desired, KernelDeps, KernelLogger, PluginConfigSource } from '../deps.js';
+import type { KernelDeps, KernelLogger, PluginConfigSource } from '../deps.js';
 import { contributionId } from '../extension-points.js';
 import { Kernel } from '../kernel.js';
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
+import { PluginProblem } from '../../messages/plugin-problem.js';
 import { problem } from '../../messages/plugin-problems.js';
 import { MortiseError } from '../../sdk/errors.js';
 import type { StartHost } from '../../sdk/plugin.js';
 import { until } from '../../sdk/testing/until.js';
 import type { Suspect } from '../deps.js';
-import { PluginProblem } from '../plugin-problem.js';
 import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
 describe('a plugin that fails again and again', () => {

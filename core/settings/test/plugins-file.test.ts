@@ -1,12 +1,12 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type DesiredState, openPluginsFile, type Settings } from '../index.js';
+import { type Desired, openPluginsFile, type Settings } from '../index.js';
 import { Project } from './project.js';
 
 const start = { version: 1, revision: 4, plugins: { kb: { enabled: true }, gate: { enabled: false, required: true } } };
 
 function withKb(enabled: boolean) {
-  return (state: DesiredState): DesiredState => ({
+  return (state: Desired): Desired => ({
     ...state,
     plugins: { ...state.plugins, kb: { ...state.plugins.kb, enabled } },
   });

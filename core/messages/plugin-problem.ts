@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
-import { type Problem, problem } from '../messages/plugin-problems.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
 import { redactSecrets } from '../sdk/mask.js';
+import { type Problem, problem } from './plugin-problems.js';
 
 /** Ends a step of a plugin's life with a row of the problem table. */
 export class PluginProblem extends MortiseError {
