@@ -42,13 +42,13 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
 }
 
 /** A longer detail is for scripts. */
-const longestDetail = 400;
+const maxDetailLength = 400;
 
 /** One line for each detail that the message does not name already. */
 function detailLines(details: Readonly<Record<string, unknown>>, message: string): readonly string[] {
   return Object.entries(details).flatMap(([name, value]) => {
     const text = oneLine(typeof value === 'string' ? value : printableJson(value ?? null));
-    const isShown = name !== 'reason' && text.length <= longestDetail && !message.includes(text);
+    const isShown = name !== 'reason' && text.length <= maxDetailLength && !message.includes(text);
     return isShown ? [`  ${oneLine(name)}: ${text}`] : [];
   });
 }

@@ -92,7 +92,7 @@ export function localBus(session: Session, log: Logger): NotificationBus {
 const serverChannel = 'mortise';
 
 const firstRetryMs = 100;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 
 /** `LISTEN` on a connection of its own, opened with the first listener and again whenever it is lost. */
 export function postgresBus(settings: PostgresSettings, session: Session, log: Logger): NotificationBus {
@@ -114,7 +114,7 @@ export function postgresBus(settings: PostgresSettings, session: Session, log: L
     connection.end().catch(() => {});
     retry = setTimeout(open, retryMs);
     retry.unref();
-    retryMs = Math.min(retryMs * 2, longestRetryMs);
+    retryMs = Math.min(retryMs * 2, maxRetryMs);
   };
 
   const connect = async (): Promise<void> => {

@@ -10,7 +10,7 @@ const defaultIdleLimitMs = 30_000;
 /** How long nothing may happen in it while somebody asks for the writer on purpose. */
 const askedLimitMs = 1_000;
 
-const longestSweepMs = 250;
+const maxSweepMs = 250;
 
 export interface TransactionWatch {
   /** How long nothing may happen in an open transaction, milliseconds; 30,000 when absent. */
@@ -40,7 +40,7 @@ export class OpenTransactions {
   open(plugin: string): HeldTransaction {
     const held = new HeldTransaction(plugin, this.#idleLimitMs, this.#watch.currentCall?.());
     this.#open.add(held);
-    this.#sweeping ??= setInterval(this.#sweepAsHost, Math.min(longestSweepMs, this.#idleLimitMs / 4)).unref();
+    this.#sweeping ??= setInterval(this.#sweepAsHost, Math.min(maxSweepMs, this.#idleLimitMs / 4)).unref();
     return held;
   }
 

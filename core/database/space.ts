@@ -8,10 +8,10 @@ import { databaseError } from './errors.js';
 const trialAfterMs = 5_000;
 
 /** With less than this the next larger write is refused, while a heartbeat still finds a place. */
-const leastFreeBytes = 1_048_576;
+const minFreeBytes = 1_048_576;
 
 export interface SpaceTrials {
-  /** Writes and commits something that needs `leastFreeBytes`. */
+  /** Writes and commits something that needs `minFreeBytes`. */
   attempt(): Promise<unknown>;
   /** Called when there is space again. */
   regained(): void;
@@ -53,7 +53,7 @@ export class SpaceWatch {
       ({ bavail, bsize }) => bavail * bsize,
       () => undefined,
     );
-    if (free !== undefined && free < leastFreeBytes) throw databaseError('database_full');
+    if (free !== undefined && free < minFreeBytes) throw databaseError('database_full');
   }
 
   close(): void {
@@ -90,7 +90,7 @@ export async function writeMuch(database: Database): Promise<void> {
     await database.statement(drop, [], { trx });
     await database.statement(`create ${kind} {mortise.space_trial} (filler text)`, [], { trx });
     // Random, because PostgreSQL stores what repeats itself in a few bytes.
-    const filler = randomBytes((leastFreeBytes / 4) * 3).toString('base64');
+    const filler = randomBytes((minFreeBytes / 4) * 3).toString('base64');
     await database.statement('insert into {mortise.space_trial} (filler) values (?)', [filler], { trx });
     // PostgreSQL takes the space of a table at once, SQLite when it commits.
     if (dialect === 'postgres') await database.statement(drop, [], { trx });

@@ -8,7 +8,7 @@ const commitsBeforeStart = 200;
 const commitsPerCopy = 8;
 
 /** Pages of the log, 16 MiB, from which on commits copy it themselves: the thread does not keep up, or is not there. */
-export const longestLogPages = 4_096;
+export const maxLogPages = 4_096;
 
 /**
  * Copies the write-ahead log into the database file on a thread of its own. The copy waits for the disk, for longer than a

@@ -9,7 +9,7 @@ import { type ClaimPlan, checkBindings, type Engine, statementCompiler } from '.
 import { connectionError, databaseError, knexLog, shortReason } from './errors.js';
 import type { SqliteSettings } from './settings.js';
 import { SingleConnection } from './single-connection.js';
-import { longestLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
+import { maxLogPages, SqliteCheckpoints } from './sqlite-checkpoints.js';
 import { SqliteClient } from './sqlite-client.js';
 import { assertAlive, execute, onCommit, patiently, type SqliteConnection, setBusyLimit } from './sqlite-connection.js';
 import { SqliteFile } from './sqlite-file.js';
@@ -115,7 +115,7 @@ function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number):
   // A statement of many rows keeps the pages it changes, for the case that it fails half-way: not in a file, which costs
   // more than the rows themselves.
   connection.pragma('temp_store = MEMORY');
-  connection.pragma(`wal_autocheckpoint = ${longestLogPages}`);
+  connection.pragma(`wal_autocheckpoint = ${maxLogPages}`);
   connection.pragma(`busy_timeout = ${driverBusyTimeoutMs}`);
   setBusyLimit(connection, busyTimeoutMs);
 }

@@ -84,7 +84,7 @@ export interface FetchGuard {
   close(): Promise<void>;
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 export function createFetchGuard({
   allowPrivate = false,
@@ -117,7 +117,7 @@ export function createFetchGuard({
           requireAllowed(step.url, patterns, rule);
           const response = await send(step.url, step.init, dispatcher);
           if (!isRedirect(response) || (init.redirect ?? 'follow') !== 'follow') return response;
-          if (redirects === mostRedirects) throw networkDenied(step.url.hostname, 'it redirects too often');
+          if (redirects === maxRedirects) throw networkDenied(step.url.hostname, 'it redirects too often');
           await response.body?.cancel();
           step = redirected(step.url, step.init, response);
         }

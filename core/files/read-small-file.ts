@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { deepestFile, isTooDeep } from '../schema/index.js';
+import { isTooDeep, maxFileDepth } from '../schema/index.js';
 
 const maxBytes = 1_048_576;
 
 /** Ignores a byte order mark, which some editors write. */
 export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw new Error(`it is nested deeper than ${deepestFile} levels`);
+  if (isTooDeep(text)) throw new Error(`it is nested deeper than ${maxFileDepth} levels`);
   return JSON.parse(text.replace(/^\uFEFF/, ''));
 }
 

@@ -96,7 +96,7 @@ function rawAnswer(refusal: RefusedRequest): string {
   ].join('\r\n');
 }
 
-const deepestCause = 3;
+const maxCauseDepth = 3;
 
 /**
  * What the log may contain of an unexpected error: its type, its code and where it was thrown. Never its message, which
@@ -113,6 +113,6 @@ export function errorFacts(error: unknown, depth = 0): Readonly<Record<string, u
       .filter((line) => /^\s+at /.test(line))
       .slice(0, 12)
       .map((line) => line.trim()),
-    ...(error.cause !== undefined && depth < deepestCause && { cause: errorFacts(error.cause, depth + 1) }),
+    ...(error.cause !== undefined && depth < maxCauseDepth && { cause: errorFacts(error.cause, depth + 1) }),
   };
 }

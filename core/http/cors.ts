@@ -6,7 +6,7 @@ import type { ResponseHeaders } from './response-body.js';
 // with the route's mount, and the headers of a mount are on every response.
 
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-const mostRequestedHeaders = 32;
+const maxRequestedHeaders = 32;
 /** Not for pages of any origin: a page may not act with the admin right of its visitor. */
 const reservedHeaders: ReadonlySet<string> = new Set(['x-admin-key']);
 
@@ -47,7 +47,7 @@ function requestedHeaders({ headers, anyHeader = false }: CorsRule, request: Inc
   if (!anyHeader) return headers;
   const names = [headers];
   const known = new Set(headers.split(',').map((name) => name.trim().toLowerCase()));
-  for (const part of (request.headers['access-control-request-headers'] ?? '').split(',', mostRequestedHeaders)) {
+  for (const part of (request.headers['access-control-request-headers'] ?? '').split(',', maxRequestedHeaders)) {
     const name = part.trim();
     if (!tokenPattern.test(name) || known.has(name.toLowerCase()) || reservedHeaders.has(name.toLowerCase())) continue;
     known.add(name.toLowerCase());

@@ -5,9 +5,9 @@ import { type CallStats, callerGone, Lease, type LeaseDeps, type LeaseOwner } fr
 import type { Limit } from './time-limit.js';
 
 /** Calls within calls; more are an endless recursion. */
-const deepestCall = 64;
+const maxCallDepth = 64;
 /** Calls that one call may have open at a time, however they are nested; more are a recursion that branches. */
-const mostOpenCalls = 4_096;
+const maxOpenCalls = 4_096;
 
 export interface LeaseBookDeps extends LeaseDeps {
   /**
@@ -52,9 +52,9 @@ export class LeaseBook implements LeaseOwner {
     if (options?.signal?.aborted) throw new MortiseError(callerGone, 'The caller is gone.', { status: 499 });
     const around = currentMark();
     const depth = Math.max(around?.depth ?? 0, options?.depth ?? 0) + 1;
-    if (depth > deepestCall) throw endless('call_too_deep', point, key, this.plugin);
+    if (depth > maxCallDepth) throw endless('call_too_deep', point, key, this.plugin);
     const tree = (depth > 1 && around?.tree) || { open: 0 };
-    if (tree.open >= mostOpenCalls) throw endless('too_many_calls', point, key, this.plugin);
+    if (tree.open >= maxOpenCalls) throw endless('too_many_calls', point, key, this.plugin);
     const lease = new Lease(this, point, key, stats, timeoutMs, ownLimitMs, options, depth, tree);
     stats.inFlight += 1;
     this.#open.add(lease);
@@ -160,7 +160,7 @@ function timedOut({ point, key, plugin, deadline, startedAt }: Lease): MortiseEr
 
 function endless(code: 'call_too_deep' | 'too_many_calls', point: string, key: string, plugin: string): MortiseError {
   const isDeep = code === 'call_too_deep';
-  const limit = isDeep ? deepestCall : mostOpenCalls;
+  const limit = isDeep ? maxCallDepth : maxOpenCalls;
   const what = isDeep ? `within ${limit} other calls` : `while one call has ${limit} others open`;
   return new MortiseError(code, `${point} "${key}" is called ${what}.`, {
     status: 508,

@@ -22,7 +22,7 @@ import { isThenable, type Limit, milliseconds, withTimeLimit } from './time-limi
 const defaultTimeouts = { start: 10_000, stop: 5_000, drain: 30_000 } as const;
 const healthLimitMs = 5_000;
 /** The shutdown has a limit of its own, which is shorter. */
-const longestDrainMs = 3_600_000;
+const maxDrainMs = 3_600_000;
 
 /** Milliseconds; null: it did not get that far. */
 export interface LoadTimes {
@@ -134,7 +134,7 @@ export class PluginRun {
     if (this.#ended) return;
     const late = (): Error => new Overrun('drain', 'drain() did not finish before the plugins were stopped');
     const until = this.#deps.deadline.until('drain');
-    await this.#call('drain', (on) => on.drain?.(until), this.#limit('drain', longestDrainMs), late);
+    await this.#call('drain', (on) => on.drain?.(until), this.#limit('drain', maxDrainMs), late);
   }
 
   /**

@@ -34,7 +34,7 @@ function readQueueTime(file: string): number | undefined {
 }
 
 /** A process that computes for less than this share of a period counts as sleeping. */
-const leastShare = 0.02;
+const minShare = 0.02;
 
 /**
  * An estimate where the system does not count: a process that computes for a part of the time waited for the rest; one
@@ -47,7 +47,7 @@ function estimatedWaitClock(): () => WaitReading {
     const now = { wall: performance.now(), computed: computedMs() };
     const wall = now.wall - last.wall;
     const computed = now.computed - last.computed;
-    if (computed > wall * leastShare) waited += Math.max(0, wall - computed);
+    if (computed > wall * minShare) waited += Math.max(0, wall - computed);
     last = now;
     return { wall: now.wall, waited };
   };

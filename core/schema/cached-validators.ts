@@ -7,7 +7,7 @@ import { makeFolders } from '../sdk/make-folders.js';
 
 const require = createRequire(import.meta.url);
 /** Schemas change, and every state of one leaves a file. */
-const mostFiles = 2_000;
+const maxFiles = 2_000;
 
 let folder: string | undefined;
 let compilerVersion: string | undefined;
@@ -49,7 +49,7 @@ export function storeCached(place: string, code: string): void {
   try {
     makeFolders(home, 0o700);
     const files = readdirSync(home);
-    if (files.length >= mostFiles) for (const file of files) rmSync(join(home, file), { force: true });
+    if (files.length >= maxFiles) for (const file of files) rmSync(join(home, file), { force: true });
     writeFileSync(unfinished, code, { mode: 0o600 });
     renameSync(unfinished, place);
   } catch {

@@ -3,6 +3,6 @@
 export { cacheValidators } from './cached-validators.js';
 export { createSchemaCompiler, deepFreeze, loadSchema } from './compile.js';
 export { allowedBy, issueClass } from './issues.js';
-export { deepestFile, exceedsDepth, isTooDeep, withinTime } from './limits.js';
+export { exceedsDepth, isTooDeep, maxFileDepth, withinTime } from './limits.js';
 export type * from './types.js';
 export { isSchemaObject, resolveLocal, subSchemas } from './walk.js';

@@ -7,11 +7,11 @@ const backslash = 0x5c;
 const shortString = 24;
 
 /** Nesting limit of configuration files; deeper ones would overflow the stack of recursive readers. */
-export const deepestFile = 100;
+export const maxFileDepth = 100;
 
-/** Whether a file's JSON nests deeper than {@link deepestFile}. */
+/** Whether a file's JSON nests deeper than {@link maxFileDepth}. */
 export function isTooDeep(text: string): boolean {
-  return exceedsDepth(Buffer.from(text), deepestFile);
+  return exceedsDepth(Buffer.from(text), maxFileDepth);
 }
 
 /**

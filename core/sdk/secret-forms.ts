@@ -109,7 +109,7 @@ const tokenForm = new RegExp(
 );
 
 /** No token is shorter, and none holds a character that is not one of these. */
-const shortestToken = 16;
+const minTokenLength = 16;
 const tokenCharacters = characterTable(/[A-Za-z0-9_.:/+=-]/);
 
 function characterTable(allowed: RegExp): Uint8Array {
@@ -127,12 +127,12 @@ function isTokenCharacter(text: string, at: number): boolean {
 function redactTokens(text: string): string {
   let clean = '';
   let done = 0;
-  for (let at = shortestToken - 1; at < text.length; at += shortestToken) {
+  for (let at = minTokenLength - 1; at < text.length; at += minTokenLength) {
     if (!isTokenCharacter(text, at)) continue;
     let start = at;
     while (start > 0 && isTokenCharacter(text, start - 1)) start -= 1;
     while (isTokenCharacter(text, at)) at += 1;
-    if (at - start < shortestToken) continue;
+    if (at - start < minTokenLength) continue;
     const run = text.slice(start, at);
     const without = run.replace(tokenForm, redacted);
     if (without === run) continue;

@@ -88,14 +88,14 @@ export type Computed =
 export const schemaFile = 'config.schema.json';
 
 /** How long a check may take, milliseconds. It takes microseconds, unless a pattern tries for ever. */
-const longestCheckMs = 2_000;
+const maxCheckMs = 2_000;
 
 function endlessCheck(fileName: string): ConfigIssue {
   return {
     path: '',
     place: `the check of ${fileName}`,
     keyword: 'pattern',
-    message: `takes more than ${longestCheckMs / 1_000} s: one of its patterns tries for ever`,
+    message: `takes more than ${maxCheckMs / 1_000} s: one of its patterns tries for ever`,
     params: {},
     origin: schemaFile,
     shown: undefined,
@@ -105,7 +105,7 @@ function endlessCheck(fileName: string): ConfigIssue {
 /** Everything a start or a reload needs to know about one owner's configuration. Nothing is read from disk here. */
 export function compute(input: ComputeInput): Computed {
   const issues = [endlessCheck(input.fileName)];
-  return withinTime(() => computeNow(input), longestCheckMs)?.value ?? { ok: false, issues, secrets: [] };
+  return withinTime(() => computeNow(input), maxCheckMs)?.value ?? { ok: false, issues, secrets: [] };
 }
 
 function computeNow(input: ComputeInput): Computed {

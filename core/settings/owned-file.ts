@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { writeAtomic } from '../files/index.js';
-import { type CompiledSchema, deepestFile, deepFreeze, isTooDeep } from '../schema/index.js';
+import { type CompiledSchema, deepFreeze, isTooDeep, maxFileDepth } from '../schema/index.js';
 import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
 import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
@@ -382,7 +382,7 @@ export class OwnedFile implements OwnedConfig {
 }
 
 function whyNoObject(text: string): string {
-  return isTooDeep(text) ? `is nested deeper than ${deepestFile} levels` : 'is not a JSON object';
+  return isTooDeep(text) ? `is nested deeper than ${maxFileDepth} levels` : 'is not a JSON object';
 }
 
 function parseObject(text: string): Config | undefined {

@@ -5,10 +5,10 @@ import { writeAtomic } from '../files/index.js';
 import {
   type CompiledSchema,
   createSchemaCompiler,
-  deepestFile,
   deepFreeze,
   isTooDeep,
   loadSchema,
+  maxFileDepth,
 } from '../schema/index.js';
 import { type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { makeFolders } from '../sdk/make-folders.js';
@@ -209,7 +209,7 @@ class StoredPlugins implements PluginsFile {
   }
 
   private parse(text: string): Read {
-    if (isTooDeep(text)) return { ok: false, why: `is nested deeper than ${deepestFile} levels` };
+    if (isTooDeep(text)) return { ok: false, why: `is nested deeper than ${maxFileDepth} levels` };
     let value: unknown;
     try {
       value = JSON.parse(text);

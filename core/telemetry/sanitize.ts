@@ -38,14 +38,14 @@ const identifierNames = /^(?:session|project|plugin|memory|idempotency|point|con
 
 /** Verdicts on names: log lines have few, and again and again. */
 const secretNames = new Map<string, boolean>();
-const mostVerdicts = 1_000;
-const longestName = 64;
+const maxVerdicts = 1_000;
+const maxNameLength = 64;
 
 function isSecretName(name: string): boolean {
   let verdict = secretNames.get(name);
   if (verdict === undefined) {
     verdict = isSensitiveName(name) && !identifierNames.test(name);
-    if (secretNames.size < mostVerdicts && name.length <= longestName) secretNames.set(name, verdict);
+    if (secretNames.size < maxVerdicts && name.length <= maxNameLength) secretNames.set(name, verdict);
   }
   return verdict;
 }
@@ -61,7 +61,7 @@ function holdsContent(name: string, value: unknown): boolean {
   );
 }
 
-const mostFrames = 12;
+const maxFrames = 12;
 
 function cut(text: string): string {
   return text.length <= maxText ? text : `${text.slice(0, maxText)}… (${text.length} characters)`;
@@ -89,7 +89,7 @@ function framesOf(error: Error): readonly string[] {
   return (error.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
-    .slice(0, mostFrames)
+    .slice(0, maxFrames)
     .map((line) => line.trim());
 }
 

@@ -7,7 +7,7 @@ import { agentError } from './errors.js';
 const wholeToolTurns = 3;
 const oldToolText = 500;
 /** Turns that are sent whatever their size. */
-const fewestTurns = 2;
+const minTurns = 2;
 
 /** Tokens of a model whose adapter declares no sizes. */
 const defaultContext = 128_000;
@@ -114,7 +114,7 @@ export function messageTokens({ content, toolCalls = [] }: NewMessage): number {
 }
 
 /** A cheap upper bound of {@link messageTokens}. */
-export function mostTokens({ content, toolCalls = [] }: NewMessage): number {
+export function maxTokens({ content, toolCalls = [] }: NewMessage): number {
   return content.length + sum(toolCalls.map(({ name, arguments: args }) => name.length + args.length + 1));
 }
 
@@ -130,13 +130,13 @@ function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readon
 
 /** The newest whole turns that fit into the budget; `rows` are those before the current turn, oldest first. */
 function fitHistory(rows: readonly StoredMessage[], budget: number) {
-  if (sum(rows.map(mostTokens)) <= budget) return { unfit: [], fitting: rows };
+  if (sum(rows.map(maxTokens)) <= budget) return { unfit: [], fitting: rows };
   const turns = groupTurns(rows);
   let left = budget;
   let fitting = 0;
   for (const turn of turns.toReversed()) {
     left -= sum(turn.map(messageTokens));
-    if (left < 0 && fitting >= fewestTurns) break;
+    if (left < 0 && fitting >= minTurns) break;
     fitting += 1;
   }
   const begin = turns.length - fitting;

@@ -9,7 +9,7 @@ import { taskCommandOf } from './prompt-request.js';
 import type { TurnDeps } from './turn-deps.js';
 
 /** A summary is no longer than this, nor than a quarter of what a small model has left for the history. */
-const mostSummaryTokens = 2_000;
+const maxSummaryTokens = 2_000;
 
 const instructions = `Summarise the conversation below, so that it can be continued without its text.
 Keep what was asked, decided, found and left open, and exact names, paths, numbers and identifiers. Merge the previous
@@ -35,7 +35,7 @@ export async function compactHistory(
   const tools = await offeredTools(deps, live, model, ctx);
   const options = { layers: live.layers, tools, limits: model.limits, compaction: deps.compaction, turnId };
   if (splitHistory(recent.messages, options, summaryTokensOf(recent)).unfit.length === 0) return recent;
-  const most = Math.max(1, Math.min(mostSummaryTokens, Math.floor(historyBudget(model.limits, noneSent) / 4)));
+  const most = Math.max(1, Math.min(maxSummaryTokens, Math.floor(historyBudget(model.limits, noneSent) / 4)));
   const { current: input } = splitHistory(recent.messages, options);
   const budget = historyBudget(model.limits, { layers: live.layers, tools, current: input });
   // A history that is cut to what just fits has to be summarised again by the next turn.
@@ -77,7 +77,7 @@ export function replyAsSummary(
   reply: string,
   rows: readonly StoredMessage[],
 ): ChatSummary | undefined {
-  const text = cutTokens(reply.trim(), mostSummaryTokens);
+  const text = cutTokens(reply.trim(), maxSummaryTokens);
   const first = rows.find((row) => row.turnId === turn.turnId);
   return text !== '' && first && first.seq > 0 ? { text, throughSeq: first.seq - 1 } : undefined;
 }

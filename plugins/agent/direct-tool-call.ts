@@ -50,7 +50,7 @@ function shortcutOf(shortcuts: JsonObject, find: FindTool): NamedTool | undefine
 }
 
 const wrappers = ['input', 'arguments', 'args'];
-const mostWrappers = 4;
+const maxWrappers = 4;
 
 /** Callers wrap the input into more objects or into JSON text; a list becomes `items`. */
 function unwrap(input: unknown, facts: ToolFacts, depth: number): JsonObject {
@@ -60,7 +60,7 @@ function unwrap(input: unknown, facts: ToolFacts, depth: number): JsonObject {
   if (!isJsonObject(input)) throw invalid('tool input must be an object or an array');
   const [member, ...others] = Object.keys(input);
   const isWrapper = member !== undefined && others.length === 0 && wrappers.includes(member);
-  if (!isWrapper || depth === mostWrappers || declares(facts, member)) return input;
+  if (!isWrapper || depth === maxWrappers || declares(facts, member)) return input;
   return unwrap(input[member], facts, depth + 1);
 }
 

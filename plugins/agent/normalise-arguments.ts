@@ -25,7 +25,7 @@ export function takesItems(tool: string): boolean {
 }
 
 const wrappers = ['input', 'arguments', 'args'];
-const mostWrappers = 4;
+const maxWrappers = 4;
 
 /**
  * Removes the wrappers that models put around arguments: an object with only `input`, `arguments` or `args`, whose value
@@ -35,7 +35,7 @@ const mostWrappers = 4;
  */
 export function unwrapArguments(args: JsonObject, declares: (member: string) => boolean): JsonObject {
   let current = args;
-  for (let depth = 0; depth < mostWrappers; depth += 1) {
+  for (let depth = 0; depth < maxWrappers; depth += 1) {
     const [member, ...others] = Object.keys(current);
     if (member === undefined || others.length > 0 || !wrappers.includes(member) || declares(member)) return current;
     const inner = parsed(current[member]);

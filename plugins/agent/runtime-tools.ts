@@ -20,8 +20,8 @@ export const runtimeToolMembers: readonly string[] = [
   'dynamic',
 ];
 /** A set may hold its entries, and sets of them, in lists and objects. */
-const deepestSet = 4;
-const mostTools = 256;
+const maxSetDepth = 4;
+const maxTools = 256;
 const namePattern = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** The runtime tools of a turn: those of the chat and those of the request; a later one replaces an earlier one by name. */
@@ -31,7 +31,7 @@ export function readRuntimeTools(...sources: readonly JsonObject[]): readonly Ru
     for (const member of runtimeToolMembers) {
       for (const tool of entriesOf(source[member], undefined, 0)) {
         tools.delete(tool.name);
-        if (tools.size < mostTools) tools.set(tool.name, tool);
+        if (tools.size < maxTools) tools.set(tool.name, tool);
       }
     }
   }
@@ -39,7 +39,7 @@ export function readRuntimeTools(...sources: readonly JsonObject[]): readonly Ru
 }
 
 function entriesOf(value: unknown, server: string | undefined, depth: number): readonly RuntimeTool[] {
-  if (depth > deepestSet) return [];
+  if (depth > maxSetDepth) return [];
   if (Array.isArray(value)) return value.flatMap((entry) => entriesOf(entry, server, depth + 1));
   if (!isJsonObject(value)) return [];
   const tool = readEntry(value, server);

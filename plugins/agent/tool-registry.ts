@@ -59,7 +59,7 @@ interface RegistryDeps {
 }
 
 /** A runtime tool may run through another one; a circle of them ends here. */
-const mostDelegations = 4;
+const maxDelegations = 4;
 
 const same = (result: object): object => result;
 
@@ -177,7 +177,7 @@ export class ToolRegistry {
     const runtime = scope.runtimeTools.find((one) => one.name === name);
     if (!runtime) return refused(unknownTool(name));
     if (this.#isOff(name)) return refused(unknownTool(name, 'tool_disabled'));
-    if (runtime.target === undefined || depth === mostDelegations) return refused(invokeFailed(name));
+    if (runtime.target === undefined || depth === maxDelegations) return refused(invokeFailed(name));
     return this.#planDelegated(runtime.target, { ...runtime.input, ...input }, scope, depth + 1);
   }
 

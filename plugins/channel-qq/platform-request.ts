@@ -22,11 +22,11 @@ export interface PlatformAnswer {
 }
 
 /** The largest answer that is read, bytes. Those of QQ have some hundred. */
-const mostBytes = 262_144;
-const mostRetries = 2;
+const maxBytes = 262_144;
+const maxRetries = 2;
 const firstWaitMs = 200;
 /** Also the longest `Retry-After` that is waited for. */
-const longestWaitMs = 3_000;
+const maxWaitMs = 3_000;
 /** The request was refused and had no effect. */
 const throttled = 429;
 /** It may have had an effect. */
@@ -42,14 +42,14 @@ export async function askPlatform(
   signal: AbortSignal,
 ): Promise<PlatformAnswer> {
   for (let attempt = 0; ; attempt += 1) {
-    const isLast = attempt === mostRetries;
+    const isLast = attempt === maxRetries;
     let waitMs = firstWaitMs * 2 ** attempt * (0.8 + 0.4 * Math.random());
     try {
       const { status, headers, body } = await askOnce(fetch, request, signal);
       const mayPass = status === throttled || (request.isRepeatable && unavailable.includes(status));
       if (isLast || !mayPass) return { status, body };
       const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-      if (seconds >= 0) waitMs = Math.min(seconds * 1_000, longestWaitMs);
+      if (seconds >= 0) waitMs = Math.min(seconds * 1_000, maxWaitMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isCodedError(error)) throw error;
@@ -84,7 +84,7 @@ async function readText({ body }: Response): Promise<string> {
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.length;
-    if (size > mostBytes) return '';
+    if (size > maxBytes) return '';
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

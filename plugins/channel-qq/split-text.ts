@@ -1,11 +1,11 @@
 /** The most code points of one message. */
-export const longestMessage = 1_800;
+export const maxMessageLength = 1_800;
 
 /**
  * Splits a text into messages of at most `limit` code points: after the last line end that fits, else at the limit. Line
  * ends at a split and blank messages are omitted.
  */
-export function splitText(text: string, limit = longestMessage): readonly string[] {
+export function splitText(text: string, limit = maxMessageLength): readonly string[] {
   const parts: string[] = [];
   let rest = [...text];
   while (rest.length > limit) {

@@ -7,11 +7,11 @@ import { readWebhookConfig, type WebhookConfig, webhookFailed } from './webhook-
 const retriedStatuses = new Set([429, 502, 503, 504]);
 /** Redirects after which the request is repeated with its method and body. */
 const redirectStatuses = new Set([301, 302, 307, 308]);
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 const firstWaitMs = 200;
 /** Also the longest `Retry-After` that is waited for: the caller of the turn waits as well. */
-const longestWaitMs = 3_000;
+const maxWaitMs = 3_000;
 
 /** One HTTP request did not succeed. */
 interface Failure {
@@ -101,7 +101,7 @@ async function sendOnce(
       const response = await fetch(url, init);
       await response.body?.cancel();
       if (response.ok) return undefined;
-      const next = redirects < mostRedirects ? redirectTarget(url, response) : undefined;
+      const next = redirects < maxRedirects ? redirectTarget(url, response) : undefined;
       if (!next) return refusal(response);
       url = next;
     }
@@ -131,6 +131,6 @@ function refusal({ status, headers }: Response): Failure {
   return {
     error: webhookFailed(`webhook returned status ${status}`),
     isRetried: retriedStatuses.has(status),
-    waitMs: seconds >= 0 ? Math.min(seconds * 1_000, longestWaitMs) : undefined,
+    waitMs: seconds >= 0 ? Math.min(seconds * 1_000, maxWaitMs) : undefined,
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CronNode, CronNodeFacts, JsonObject } from 'mortise/sdk';
 
 /** Longest wait of one timer, milliseconds. */
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 /** Waits. A delay that was interrupted by a crash waits for what remains of it. */
 export function delayNode(facts: CronNodeFacts): CronNode {
@@ -14,7 +14,7 @@ export function delayNode(facts: CronNodeFacts): CronNode {
       // A clock that is set does not lengthen or shorten the wait.
       const until = performance.now() + secondsOf(params) * 1_000 - nodeElapsedMs;
       for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
-        await sleep(Math.min(left, longestTimerMs), undefined, { signal });
+        await sleep(Math.min(left, maxTimerMs), undefined, { signal });
       }
       return {};
     },

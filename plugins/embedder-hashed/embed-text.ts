@@ -10,8 +10,8 @@ export function model(analysisVersion: string): string {
   return `hashed-${revision}-${analysisVersion}`;
 }
 
-const shortestGram = 3;
-const longestGram = 5;
+const minGramLength = 3;
+const maxGramLength = 5;
 
 /** A gram says less than a word; together the grams of a word weigh about as much as the word. */
 const gramShare = 0.5;
@@ -38,7 +38,7 @@ export function embedText(analysis: TextAnalysis, text: string): Float32Array {
     if (kind !== 'stem') continue;
     const padded = `_${term}_`;
     const grams: string[] = [];
-    for (let size = shortestGram; size <= longestGram; size += 1) {
+    for (let size = minGramLength; size <= maxGramLength; size += 1) {
       for (let at = 0; at + size <= padded.length; at += 1) grams.push(padded.slice(at, at + size));
     }
     for (const gram of grams) add(gram, gramShare / Math.sqrt(grams.length));

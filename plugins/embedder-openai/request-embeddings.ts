@@ -4,7 +4,7 @@ import { type GuardedFetch, MortiseError } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 
 const firstDelayMs = 250;
-const longestDelayMs = 8_000;
+const maxDelayMs = 8_000;
 
 /** A passing reason: the same request may succeed later. */
 function isPassing(status: number): boolean {
@@ -14,7 +14,7 @@ function isPassing(status: number): boolean {
 /** How long to wait before a retry: what the server asks for, else twice as long as before. */
 function delayOf(response: Response | undefined, attempt: number): number {
   const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1_000;
-  return Math.min(longestDelayMs, Number.isFinite(asked) ? asked : firstDelayMs * 2 ** attempt);
+  return Math.min(maxDelayMs, Number.isFinite(asked) ? asked : firstDelayMs * 2 ** attempt);
 }
 
 function failure(

@@ -36,7 +36,7 @@ export interface EnvStore extends EnvsService {
 }
 
 const channel = 'envs';
-const longestKey = 255;
+const maxKeyLength = 255;
 const validKey = /^[^=\s\p{Cc}\p{Cs}]+$/u;
 /** Variables of the process that a stored one must not replace. */
 const reserved = /^(?:PATH|HOME|MORTISE_.*|NEXTAI_.*)$/i;
@@ -141,8 +141,8 @@ function readBody(body: unknown, stored: ReadonlyMap<string, string>): ReadonlyM
   if (!isJsonObject(body)) throw envError('invalid_json');
   return new Map(
     Object.entries(body).map(([key, value]) => {
-      if (key.length > longestKey || !validKey.test(key))
-        throw envError('invalid_env_key', { details: { key: key.slice(0, longestKey) } });
+      if (key.length > maxKeyLength || !validKey.test(key))
+        throw envError('invalid_env_key', { details: { key: key.slice(0, maxKeyLength) } });
       if (typeof value !== 'string') throw envError('invalid_json', { message: `the value of ${key} must be a text` });
       if (isUnstorableText(value))
         throw envError('invalid_json', { message: `the value of ${key} has characters that no variable can have` });

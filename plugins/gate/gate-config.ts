@@ -60,7 +60,7 @@ export interface CompiledConfig {
   /** Whether any override list has entries: usually none has, and the lookups are skipped. */
   readonly anyList: boolean;
   readonly windowMs: Readonly<Record<GateScene, number>>;
-  readonly longestWindowMs: number;
+  readonly maxWindowMs: number;
   hint(scene: GateScene, score: number, emergency: boolean): Hint;
 }
 
@@ -107,7 +107,7 @@ export function compileConfig(snapshot: GateSnapshot): CompiledConfig {
     deliverActors: new Set(deliver_actors),
     anyList: drop_sessions.length + drop_actors.length + deliver_sessions.length + deliver_actors.length > 0,
     windowMs,
-    longestWindowMs: Math.max(...Object.values(windowMs)),
+    maxWindowMs: Math.max(...Object.values(windowMs)),
     hint: makeHints(config),
   };
 }

@@ -54,8 +54,8 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerValue = /^[\t\x20-\x7e]*$/;
 const keyCharacters = /^[\x21-\x7e]+$/;
 const adapterForm = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
-const mostRetries = 10;
-const longestTimeoutMs = 86_400_000;
+const maxRetries = 10;
+const maxTimeoutMs = 86_400_000;
 
 /**
  * Applies a patch to a stored provider: members that are absent or null stay as they are, an empty text removes one, maps
@@ -72,12 +72,12 @@ export function patchProvider(stored: StoredProvider, body: unknown): StoredProv
     reasoning_effort: textOption(body, 'reasoning_effort', readEffort),
     enabled: optional(body, 'enabled', 'boolean'),
     store: optional(body, 'store', 'boolean'),
-    timeout_ms: numberOption(body, 'timeout_ms', longestTimeoutMs),
+    timeout_ms: numberOption(body, 'timeout_ms', maxTimeoutMs),
     model_aliases: readAliases(body.model_aliases),
     adapter: textOption(body, 'adapter', readAdapter),
     models: body.models === undefined || body.models === null ? undefined : readModelInfos(body.models),
     allow_unknown_models: optional(body, 'allow_unknown_models', 'boolean'),
-    max_retries: numberOption(body, 'max_retries', mostRetries),
+    max_retries: numberOption(body, 'max_retries', maxRetries),
     attachments: optional(body, 'attachments', 'boolean'),
   };
   const given = Object.entries(changed).filter(([, value]) => value !== undefined);

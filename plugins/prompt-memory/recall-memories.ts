@@ -20,7 +20,7 @@ interface RecallDeps {
 
 const queryTool = 'memory_query';
 /** Characters of a message that are searched for. */
-const longestQuery = 2_000;
+const maxQueryLength = 2_000;
 
 /**
  * The memories that match the message of a turn, searched for its principal. What cannot be found in time is left out: a turn
@@ -31,7 +31,7 @@ export async function recallMemories(
   { userText = '', userId, taskCommand }: PromptRequest,
   ctx: CallContext,
 ): Promise<readonly PromptLayer[]> {
-  const query = userText.trim().slice(0, longestQuery);
+  const query = userText.trim().slice(0, maxQueryLength);
   if (query === '' || taskCommand !== undefined) return [];
   const user = boundUser(ctx.principal) ?? userId;
   const spaces = config.spaces

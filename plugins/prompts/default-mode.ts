@@ -2,7 +2,7 @@ import { type PromptLayer, type PromptRequest, promptLayer } from 'mortise/sdk';
 import type { PlannedLayer } from './build-mode.js';
 import type { Config } from './config.generated.js';
 
-const longestPolicy = 4_000;
+const maxPolicyLength = 4_000;
 
 /** The files of the tool guide, in the order in which they are looked for. */
 export function toolGuidePaths({ ai_tools_guide_path: own }: Pick<Config, 'ai_tools_guide_path'>): readonly string[] {
@@ -30,7 +30,7 @@ export function defaultPlan(
 }
 
 function sessionPolicy(policy: unknown): PromptLayer | undefined {
-  if (typeof policy !== 'string' || policy.trim() === '' || [...policy].length > longestPolicy) return undefined;
+  if (typeof policy !== 'string' || policy.trim() === '' || [...policy].length > maxPolicyLength) return undefined;
   return promptLayer('session_policy_system', 'session://policy', policy);
 }
 

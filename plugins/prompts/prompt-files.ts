@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { largestPromptBytes } from 'mortise/contracts/prompts';
+import { maxPromptBytes } from 'mortise/contracts/prompts';
 import { type FilesService, MortiseError } from 'mortise/sdk';
 
 /** A prompt text and the path under which it is shown. */
@@ -73,8 +73,8 @@ export class PromptFiles {
       const cached = this.#cache.get(path);
       if (cached?.version === version) return cached.text;
       const real = await confine();
-      if (size > largestPromptBytes) {
-        throw unusable(source, `has ${size} bytes, more than ${largestPromptBytes}`);
+      if (size > maxPromptBytes) {
+        throw unusable(source, `has ${size} bytes, more than ${maxPromptBytes}`);
       }
       const text = decode(await readFile(real), source);
       this.#cache.set(path, { version, text });

@@ -18,7 +18,7 @@ type Body = Omit<Anthropic.MessageCreateParams, 'messages'>;
 /** Output of a model whose limit is not known, tokens. */
 const defaultOutput = 8_192;
 /** The API's lowest budget of thinking, tokens. */
-const lowestBudget = 1_024;
+const minBudget = 1_024;
 const budgets: Readonly<Record<ReasoningEffort, number>> = { minimal: 0, low: 2_048, medium: 8_192, high: 24_576 };
 
 const cached = { cache_control: { type: 'ephemeral' as const } };
@@ -79,8 +79,8 @@ function thinkingMembers(
   }
   // Thinking counts as output: without a known limit there is room for both.
   const most = limit ?? defaultOutput + budgets[effort];
-  const budget = Math.min(budgets[effort], most - lowestBudget);
-  if (budget < lowestBudget) return { max_tokens: most };
+  const budget = Math.min(budgets[effort], most - minBudget);
+  if (budget < minBudget) return { max_tokens: most };
   return { max_tokens: most, thinking: { type: 'enabled', budget_tokens: budget } };
 }
 

@@ -175,10 +175,10 @@ function sourceLabel(kind: string): string {
 }
 
 /** The longest delay of `setTimeout`, milliseconds. */
-const longestTimer = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 function after(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, Math.min(ms, longestTimer));
+  const timer = setTimeout(run, Math.min(ms, maxTimerMs));
   timer.unref();
   return () => clearTimeout(timer);
 }

@@ -4,9 +4,9 @@ import { skillError } from './errors.js';
 
 /** Letters, digits, `._-` and space inside, no leading dot; a trailing dot or space cannot be a folder on every system. */
 const skillName = /^(?!\.)[\p{L}\p{N}._-](?:[\p{L}\p{N}._ -]*[\p{L}\p{N}_-])?$/u;
-const longestName = 64;
-const longestFileName = 200;
-const deepestFolder = 16;
+const maxNameLength = 64;
+const maxFileNameLength = 200;
+const maxFolderDepth = 16;
 
 /** Checks a skill as the API receives it; unknown members are ignored. @throws invalid_skill */
 export function readSkillBody(body: unknown): SkillContent {
@@ -28,16 +28,16 @@ export function readSkillBody(body: unknown): SkillContent {
 }
 
 export function isSkillName(name: unknown): name is string {
-  return typeof name === 'string' && [...name].length <= longestName && skillName.test(name);
+  return typeof name === 'string' && [...name].length <= maxNameLength && skillName.test(name);
 }
 
 function readFiles(value: unknown, path: string, depth: number): SkillFiles {
   if (value === null) return {};
   if (!isJsonObject(value)) throw invalid(`${path} must be an object of texts and folders`);
-  if (depth > deepestFolder) throw invalid(`${path} has too many folders inside each other`);
+  if (depth > maxFolderDepth) throw invalid(`${path} has too many folders inside each other`);
   return Object.fromEntries(
     Object.entries(value).map(([name, entry]) => {
-      const below = `${path}/${name.slice(0, longestFileName)}`;
+      const below = `${path}/${name.slice(0, maxFileNameLength)}`;
       if (!isFileName(name)) throw invalid(`${below} is not a name of a file`);
       if (typeof entry !== 'string') return [name, readFiles(entry, below, depth + 1)];
       if (isUnstorableText(entry)) throw invalid(`${below} contains characters that cannot be stored`);
@@ -51,7 +51,7 @@ function isFileName(name: string): boolean {
     name !== '' &&
     name !== '.' &&
     name !== '..' &&
-    Buffer.byteLength(name) <= longestFileName &&
+    Buffer.byteLength(name) <= maxFileNameLength &&
     !/[/\\\p{Cc}\p{Cs}]/u.test(name)
   );
 }

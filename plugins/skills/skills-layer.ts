@@ -5,7 +5,7 @@ import { skillFiles } from './skill-folders.js';
 
 /** The layer's size in tokens up to which the texts of skills are part of it. */
 const layerTokens = 4_000;
-const longestDescription = 200;
+const maxDescriptionLength = 200;
 
 const intro =
   'Skills are instructions for special tasks. When a task matches a skill, follow it. Open its files with the tools view or ' +
@@ -47,7 +47,7 @@ function describe(content: string): string {
   const body = content.replace(frontMatter, '');
   const line = described || body.split(/\r?\n/).find((text) => text.trim() !== '') || '';
   const text = [...line.replace(/^#+\s*/, '').trim()];
-  return text.length <= longestDescription ? text.join('') : `${text.slice(0, longestDescription - 3).join('')}...`;
+  return text.length <= maxDescriptionLength ? text.join('') : `${text.slice(0, maxDescriptionLength - 3).join('')}...`;
 }
 
 function sum(values: readonly number[]): number {

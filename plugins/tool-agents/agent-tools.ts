@@ -12,7 +12,7 @@ export interface AgentToolDeps {
 }
 
 const usualWaitMs = 30_000;
-const mostWaitMs = 300_000;
+const maxWaitMs = 300_000;
 /** A run in another process is seen at the next look. */
 const pollMs = 250;
 
@@ -81,7 +81,7 @@ async function spawn(args: JsonObject, ctx: ToolContext, { agents, runs, session
 async function waitFor(args: JsonObject, ctx: ToolContext, { agents, runs }: AgentToolDeps): Promise<object> {
   const ref = refOf(args.agent_id, ctx);
   const asked = args.timeout_ms;
-  const limit = typeof asked === 'number' && asked > 0 ? Math.min(asked, mostWaitMs) : usualWaitMs;
+  const limit = typeof asked === 'number' && asked > 0 ? Math.min(asked, maxWaitMs) : usualWaitMs;
   const until = performance.now() + limit;
   for (;;) {
     const agent = await agents.get(ref);

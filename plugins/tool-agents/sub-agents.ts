@@ -66,7 +66,7 @@ interface Row {
 
 const agents = 'agent.subagents';
 const inputs = 'agent.subagent_inputs';
-const mostQueued = 100;
+const maxQueued = 100;
 
 /** The rows of sub-agents; only this class changes their status: idle or failed, running, and back. */
 export class SubAgents {
@@ -131,7 +131,7 @@ export class SubAgents {
   /** Adds an input to the queue. @throws agent_not_found, invalid_request when the queue is full */
   async queue(ref: AgentRef, input: string): Promise<SubAgent> {
     const { pending_inputs: pending } = await this.get(ref);
-    if (pending >= mostQueued) throw subAgentError('invalid_request', `${mostQueued} inputs are queued already`);
+    if (pending >= maxQueued) throw subAgentError('invalid_request', `${maxQueued} inputs are queued already`);
     await this.#table(inputs).insert({ ...whereOf(ref), text: input, created_at: this.#now() });
     return this.get(ref);
   }

@@ -15,8 +15,8 @@ export interface BrowserDeps {
 }
 
 const usualSeconds = 120;
-const mostSeconds = 600;
-const mostOutput = 32 * 1_024;
+const maxSeconds = 600;
+const maxOutput = 32 * 1_024;
 /** A browser has many processes. */
 const processLimit = 512;
 /** Exit code of an agent that took too long, as of the program `timeout`. */
@@ -38,7 +38,7 @@ async function browseOne({ task, url, timeout_seconds: seconds }: BrowserItem, d
   if (url !== undefined) await checkAddress(url, deps.fetch, signal);
   const startedAt = performance.now();
   const running = await startAgent(task, deps);
-  const limit = seconds === undefined || !(seconds > 0) ? usualSeconds : Math.min(seconds, mostSeconds);
+  const limit = seconds === undefined || !(seconds > 0) ? usualSeconds : Math.min(seconds, maxSeconds);
   const deadline = startDeadline(limit * 1_000, signal);
   const kill = () => running.kill();
   deadline.signal.addEventListener('abort', kill, { once: true });
@@ -61,7 +61,7 @@ async function browseOne({ task, url, timeout_seconds: seconds }: BrowserItem, d
 async function startAgent(task: string, { agentDir, environment }: BrowserDeps): Promise<RunningCommand> {
   // The task is an argument of its own: no shell reads it.
   const line: CommandLine = { file: process.execPath, args: ['agent.js', task] };
-  const options = { cwd: agentDir, env: environment(), processLimit, outputLimit: mostOutput };
+  const options = { cwd: agentDir, env: environment(), processLimit, outputLimit: maxOutput };
   return startProgram(line, options).catch((cause: unknown) => {
     throw browserError('tool_runtime_unavailable', 'the browser agent could not be started', cause);
   });

@@ -8,7 +8,7 @@ import { inputError } from './errors.js';
 
 /** Folders of the data directory that tools may read. */
 const readableData = ['uploads', 'skills'];
-const mostBytes = 32 * 1_024 * 1_024;
+const maxBytes = 32 * 1_024 * 1_024;
 
 type Paths = Pick<SettingsService, 'workspaceDir' | 'dataDir' | 'guardedPaths'>;
 
@@ -104,7 +104,7 @@ export async function readTextFile(real: string): Promise<TextFile> {
   try {
     const facts = await file.stat();
     if (!facts.isFile() || (await realpath(real)) !== real) throw inputError('path_invalid');
-    if (facts.size > mostBytes) throw inputError('too_large', { max_bytes: mostBytes });
+    if (facts.size > maxBytes) throw inputError('too_large', { max_bytes: maxBytes });
     const bytes = await file.readFile();
     if (bytes.includes(0)) throw inputError('path_invalid', { reason: 'binary' });
     // Decoded anyway, each byte of another encoding would become U+FFFD, and a writer would write that back.

@@ -5,10 +5,10 @@ import { readTextFile } from './confinement.js';
 import { linesOf } from './lines.js';
 import { walk } from './walk.js';
 
-const mostListed = 200;
-const mostFileBytes = 2 * 1_024 * 1_024;
+const maxListed = 200;
+const maxFileBytes = 2 * 1_024 * 1_024;
 /** Characters of a matching line that are shown. */
-const mostLine = 500;
+const maxLineLength = 500;
 
 export interface FindItem {
   readonly path: string;
@@ -45,14 +45,14 @@ async function findOne({ path, pattern, ignore_case = false }: FindItem, files: 
     for (const [index, line] of linesOf(text).entries()) {
       if (!(ignore_case ? line.toLowerCase() : line).includes(wanted)) continue;
       count += 1;
-      if (matches.length === mostListed) continue;
+      if (matches.length === maxListed) continue;
       const where = walked.isFile ? {} : { file: relative(walked.start, real) };
-      matches.push({ line: index + 1, text: line.slice(0, mostLine), ...where });
+      matches.push({ line: index + 1, text: line.slice(0, maxLineLength), ...where });
     }
   }
   const notes = [
     ...(ignore_case ? [' (ignore_case=true)'] : []),
-    ...(count > mostListed ? [` (showing first ${mostListed})`] : []),
+    ...(count > maxListed ? [` (showing first ${maxListed})`] : []),
     ...(walked.truncated ? [' (the folder has more files than were searched)'] : []),
   ];
   const head = `find ${path} pattern="${pattern}" matched ${count} line(s)${notes.join('')}`;
@@ -63,7 +63,7 @@ async function findOne({ path, pattern, ignore_case = false }: FindItem, files: 
 /** The text of a file of at most 2 MiB; undefined for a larger or binary one. */
 async function smallText(real: string): Promise<string | undefined> {
   try {
-    if ((await stat(real)).size > mostFileBytes) return undefined;
+    if ((await stat(real)).size > maxFileBytes) return undefined;
     const bytes = await readFile(real);
     return bytes.includes(0) ? undefined : bytes.toString('utf8');
   } catch {

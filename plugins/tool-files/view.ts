@@ -3,7 +3,7 @@ import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { inputError } from './errors.js';
 import { linesOf } from './lines.js';
 
-export const mostLines = 400;
+export const maxLines = 400;
 
 export interface ViewItem {
   readonly path: string;
@@ -25,7 +25,7 @@ async function viewOne({ path, start, end }: ViewItem, files: WorkspaceFiles) {
   const lines = linesOf((await files.readText(path)).text);
   const total = lines.length;
   const isBeyond = end > total;
-  const [first, last] = isBeyond ? [Math.min(1, total), Math.min(total, mostLines)] : [start, end];
+  const [first, last] = isBeyond ? [Math.min(1, total), Math.min(total, maxLines)] : [start, end];
   const shown = first === 0 ? [] : lines.slice(first - 1, last);
   const range = total === 0 ? 'empty' : `${first}-${last}`;
   const note = isBeyond ? ` (fallback from requested [${start}-${end}], total=${total})` : '';
@@ -38,5 +38,5 @@ async function viewOne({ path, start, end }: ViewItem, files: WorkspaceFiles) {
 export function checkRange(path: string, start: number, end: number): void {
   if (!isAbsolute(path)) throw inputError('path_invalid', { reason: 'not_absolute' });
   if (end < start) throw inputError('range_invalid');
-  if (end - start >= mostLines) throw inputError('range_too_large', { max_lines: mostLines });
+  if (end - start >= maxLines) throw inputError('range_too_large', { max_lines: maxLines });
 }

@@ -5,7 +5,7 @@ import { inputError } from './errors.js';
 
 /** Folders that hold no text of the user's own. */
 const skipped = ['.git', 'node_modules'];
-const mostFiles = 10_000;
+const maxFiles = 10_000;
 
 /**
  * The files at and below a path, by real path, folders in the order of names. Links and what the tools must not read are
@@ -27,7 +27,7 @@ export async function walk(path: string, files: WorkspaceFiles, signal: AbortSig
       const real = join(folder, entry.name);
       if (entry.isDirectory() && !skipped.includes(entry.name) && (await files.isReadable(real))) below.push(real);
       if (!entry.isFile() || !(await files.isReadable(real))) continue;
-      if (found.length === mostFiles) return { start, isFile: false, files: found, truncated: true };
+      if (found.length === maxFiles) return { start, isFile: false, files: found, truncated: true };
       found.push(real);
     }
     folders.push(...below.reverse());

@@ -92,9 +92,9 @@ function transportOf({ url, headers, command = '', args = [], env = {} }: Server
 }
 
 /** Bytes of one message of a server. The client reads it whole, and twice. */
-const largestMessage = 16 * 1_048_576;
+const maxMessageBytes = 16 * 1_048_576;
 
-/** An answer whose messages are no larger than {@link largestMessage}: the events of a stream, or one body. */
+/** An answer whose messages are no larger than {@link maxMessageBytes}: the events of a stream, or one body. */
 function bounded(response: Response): Response {
   if (response.body === null) return response;
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
@@ -103,7 +103,7 @@ function bounded(response: Response): Response {
     transform(chunk, controller) {
       const lineEnd = isStream ? chunk.lastIndexOf(10) : -1;
       length = lineEnd < 0 ? length + chunk.length : chunk.length - lineEnd - 1;
-      if (length <= largestMessage) controller.enqueue(chunk);
+      if (length <= maxMessageBytes) controller.enqueue(chunk);
       else
         controller.error(
           new MortiseError('tool_invoke_failed', 'the answer of the MCP server is larger than 16 MiB', {

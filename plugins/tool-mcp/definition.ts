@@ -21,7 +21,7 @@ export function hashOf(definition: McpDefinition): string {
     .digest('hex');
 }
 
-const longestKey = 64;
+const maxKeyLength = 64;
 
 /** The key of a tool: `mcp__server__tool` in lower case. undefined when its name leaves nothing to make one of. */
 export function keyOf(server: string, tool: string): string | undefined {
@@ -30,7 +30,7 @@ export function keyOf(server: string, tool: string): string | undefined {
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '');
   const key = `mcp__${server}__${name}`;
-  return name === '' || key.length > longestKey ? undefined : key;
+  return name === '' || key.length > maxKeyLength ? undefined : key;
 }
 
 export function factsOf(

@@ -20,7 +20,7 @@ export interface ServerDeps {
 export type ServerState = 'connecting' | 'connected' | 'unreachable';
 
 const firstRetryMs = 1_000;
-const longestRetryMs = 60_000;
+const maxRetryMs = 60_000;
 /** A server that answers over HTTP is asked this often whether it is still there. */
 const checkMs = 30_000;
 
@@ -90,7 +90,7 @@ export class ServerTools {
       this.state = 'unreachable';
       await this.#disconnect();
       this.#later(this.#retryMs);
-      this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
     }
   }
 

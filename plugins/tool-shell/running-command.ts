@@ -8,7 +8,7 @@ import {
 import { shellError } from './errors.js';
 
 /** Bytes of output. */
-export const mostOutput = 16 * 1_024;
+export const maxOutput = 16 * 1_024;
 
 /** @throws tool_runtime_unavailable when the program cannot be started */
 export async function startCommand(line: CommandLine, tty: boolean, options: StartOptions): Promise<RunningCommand> {

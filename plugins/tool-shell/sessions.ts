@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningCommand } from 'mortise/contracts/tool-shell';
 import type { ToolContext } from 'mortise/sdk';
 import { shellError } from './errors.js';
-import { mostOutput } from './running-command.js';
+import { maxOutput } from './running-command.js';
 import { type ShellDeps, start, textOf, tooManyProcesses } from './shell.js';
 
 const firstId = 1_000;
-const mostSessions = 32;
+const maxSessions = 32;
 const idleMs = 600_000;
 const execYieldMs = 10_000;
 const stdinYieldMs = 250;
-const mostYieldMs = 60_000;
+const maxYieldMs = 60_000;
 /** A command often ends right after its first output; waiting this long saves the model a call. */
 const endGraceMs = 50;
 
@@ -58,8 +58,8 @@ export class ShellSessions {
   async exec(request: ExecRequest, ctx: ToolContext): Promise<object> {
     const { cmd, workdir, shell, login, tty, sandbox_permissions } = request;
     this.closeIdle();
-    if (this.#sessions.size + this.#starting >= mostSessions) {
-      throw shellError('tool_runtime_unavailable', `${mostSessions} sessions are running`, {
+    if (this.#sessions.size + this.#starting >= maxSessions) {
+      throw shellError('tool_runtime_unavailable', `${maxSessions} sessions are running`, {
         hint: 'Wait until one has ended, or end one by typing into it.',
       });
     }
@@ -140,11 +140,11 @@ export class ShellSessions {
 const tokenBytes = 4;
 
 function outputLimit(tokens: number | undefined): number {
-  return tokens === undefined || !(tokens > 0) ? mostOutput : Math.min(tokens * tokenBytes, mostOutput);
+  return tokens === undefined || !(tokens > 0) ? maxOutput : Math.min(tokens * tokenBytes, maxOutput);
 }
 
 function limited(milliseconds: number | undefined, usual: number): number {
-  return milliseconds === undefined || !(milliseconds > 0) ? usual : Math.min(milliseconds, mostYieldMs);
+  return milliseconds === undefined || !(milliseconds > 0) ? usual : Math.min(milliseconds, maxYieldMs);
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import type { CommandLine, RunningCommand } from 'mortise/contracts/tool-shell';
 import { type SettingsService, startDeadline } from 'mortise/sdk';
 import { findProgram, type SandboxFolders, type ShellChoice, sandboxed, shellLine } from './command-line.js';
 import { shellError } from './errors.js';
-import { mostOutput, startCommand } from './running-command.js';
+import { maxOutput, startCommand } from './running-command.js';
 
 /** What commands are started with. */
 export interface ShellDeps {
@@ -35,7 +35,7 @@ export async function start(request: CommandRequest, deps: ShellDeps): Promise<R
   const env = deps.environment();
   const line = shellLine(command, request, env.PATH);
   const confined = deps.sandbox === 'off' ? line : await inSandbox(line, cwd, deps, env.PATH);
-  return startCommand(confined, tty, { cwd, env, processLimit: deps.processLimit, outputLimit: mostOutput });
+  return startCommand(confined, tty, { cwd, env, processLimit: deps.processLimit, outputLimit: maxOutput });
 }
 
 async function folderOf(cwd: string | undefined, { files }: ShellDeps): Promise<string> {
@@ -72,7 +72,7 @@ function isFolder(path: string): boolean | undefined {
 }
 
 const usualSeconds = 20;
-const mostSeconds = 120;
+const maxSeconds = 120;
 
 export interface ShellItem extends CommandRequest {
   readonly timeout_seconds?: number;
@@ -117,7 +117,7 @@ export function tooManyProcesses({ processLimit }: ShellDeps) {
 }
 
 function secondsOf(value: number | undefined): number {
-  return value === undefined || !(value > 0) ? usualSeconds : Math.min(value, mostSeconds);
+  return value === undefined || !(value > 0) ? usualSeconds : Math.min(value, maxSeconds);
 }
 
 export function textOf(command: string, exitCode: number | undefined, output: string): string {

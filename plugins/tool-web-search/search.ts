@@ -24,10 +24,10 @@ export interface SearchDeps {
 
 const names = Object.keys(services) as ServiceName[];
 const usualCount = 5;
-const mostResults = 10;
+const maxResults = 10;
 const usualSeconds = 20;
-const mostSeconds = 120;
-const mostBytes = 256 * 1_024;
+const maxSeconds = 120;
+const maxBytes = 256 * 1_024;
 
 /** The services that have a key, the default one first. */
 export function accountsOf(config: Config): readonly Account[] {
@@ -52,10 +52,10 @@ export async function search(items: readonly SearchItem[], deps: SearchDeps, sig
 
 async function searchOne(query: string, item: SearchItem, account: Account, fetch: GuardedFetch, signal: AbortSignal) {
   const startedAt = performance.now();
-  const count = limited(item.count, usualCount, mostResults);
+  const count = limited(item.count, usualCount, maxResults);
   const facts = { provider: account.name, query };
   const done = () => Math.round(performance.now() - startedAt);
-  const deadline = startDeadline(limited(item.timeout_seconds, usualSeconds, mostSeconds) * 1_000, signal);
+  const deadline = startDeadline(limited(item.timeout_seconds, usualSeconds, maxSeconds) * 1_000, signal);
   try {
     const answer = await ask(query, count, account, fetch, deadline.signal);
     const results = services[account.name].results(answer).slice(0, count);
@@ -103,7 +103,7 @@ async function limitedText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > mostBytes) throw new SearchFailure('the answer of the search service is too large');
+    if (bytes > maxBytes) throw new SearchFailure('the answer of the search service is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -3,7 +3,7 @@ import { workspaceError } from './errors.js';
 import type { Parts } from './parts.js';
 import type { TextFiles } from './text-files.js';
 import { exportWorkspace, importWorkspace } from './transfer.js';
-import { mostUploadBytes, readUpload, type Uploads } from './uploads.js';
+import { maxUploadBytes, readUpload, type Uploads } from './uploads.js';
 import { checkRight, type Workspace } from './workspace.js';
 
 export interface RouteDeps {
@@ -43,8 +43,8 @@ export function workspaceRoutes(deps: RouteDeps): Readonly<Record<string, Route>
       async handle({ rawBody, headers }) {
         const { name, bytes } = await readUpload(rawBody, headers['content-type']);
         // The body has room for the framing too.
-        if (bytes.length > mostUploadBytes)
-          throw workspaceError('payload_too_large', { details: { max_bytes: mostUploadBytes } });
+        if (bytes.length > maxUploadBytes)
+          throw workspaceError('payload_too_large', { details: { max_bytes: maxUploadBytes } });
         return { body: { uploaded: true, ...(await uploads.store(name, bytes)) } };
       },
     },

@@ -12,7 +12,7 @@ import {
   printableText,
   wrongUsage,
 } from 'mortise/sdk';
-import { mostUploadBytes } from './uploads.js';
+import { maxUploadBytes } from './uploads.js';
 
 /** `mortise workspace export|import|upload`: what they read and write are files on the caller's machine. */
 const transferCommand: ClientCommand = (input, caller) => {
@@ -65,7 +65,7 @@ async function upload({ args: [file, ...more] }: CommandInput, caller: CommandCa
 async function readUpload(path: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
     const { size } = await stat(path);
-    if (size <= mostUploadBytes) return Uint8Array.from(await readFile(path));
+    if (size <= maxUploadBytes) return Uint8Array.from(await readFile(path));
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw new MortiseError('file_error', `${path}: ${isMissing ? 'there is no such file' : 'it cannot be read'}.`, {
@@ -73,7 +73,7 @@ async function readUpload(path: string): Promise<Uint8Array<ArrayBuffer>> {
     });
   }
   throw new MortiseError('payload_too_large', 'the file is larger than 20 MiB', {
-    details: { max_bytes: mostUploadBytes },
+    details: { max_bytes: maxUploadBytes },
   });
 }
 

@@ -37,7 +37,7 @@ interface TransferDeps {
 }
 
 /** UTF-8 bytes of texts, as JSON, that an export has: an import takes 32 MiB, and needs room for the settings. */
-const mostTextBytes = 28 * 1_048_576;
+const maxTextBytes = 28 * 1_048_576;
 
 export async function exportWorkspace(
   { parts, texts }: TransferDeps,
@@ -75,7 +75,7 @@ async function exportFiles(texts: TextFiles): Promise<Pick<WorkspaceExport, 'fil
     try {
       const content = texts.parse(await texts.read(path));
       const size = Buffer.byteLength(JSON.stringify(content)) + Buffer.byteLength(path);
-      if (bytes + size > mostTextBytes) omitted.push(path);
+      if (bytes + size > maxTextBytes) omitted.push(path);
       else {
         files[path] = content;
         bytes += size;

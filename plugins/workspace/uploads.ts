@@ -4,9 +4,9 @@ import type { Logger } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
 /** Largest file of an upload. */
-export const mostUploadBytes = 20 * 1_024 * 1_024;
+export const maxUploadBytes = 20 * 1_024 * 1_024;
 
-const longestName = 96;
+const maxNameLength = 96;
 const dayMs = 86_400_000;
 const unfinished = '.unfinished-';
 
@@ -81,7 +81,7 @@ export class Uploads {
 export function uploadName(given: string): string {
   const base = basename(given.replaceAll('\\', '/'));
   const kept = base.replaceAll(' ', '_').replaceAll(/[^A-Za-z0-9._-]/g, '');
-  const trimmed = kept.replace(/^[._-]+/, '').slice(0, longestName);
+  const trimmed = kept.replace(/^[._-]+/, '').slice(0, maxNameLength);
   return trimmed.replace(/[._-]+$/, '') || 'upload.bin';
 }
 

@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import type { Database, Finding } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { type DatabaseHost, openDatabase } from '../../core/database/index.js';
-import type { Desired } from '../../core/settings/types.js';
 import { watchRawResources } from '../../core/process/raw-resources.js';
 import { silentLog } from '../../core/sdk/testing/silent-log.js';
+import type { Desired } from '../../core/settings/types.js';
 
 interface Fault {
   readonly name: string;

@@ -152,7 +152,7 @@ function assertTestName(name: string): void {
   );
 }
 
-const mostDeadlocks = 10;
+const maxDeadlocks = 10;
 
 /** Timers of a host that a test leaves running take their locks in another order. */
 async function pastDeadlocks<T>(run: () => Promise<T>): Promise<T> {
@@ -161,7 +161,7 @@ async function pastDeadlocks<T>(run: () => Promise<T>): Promise<T> {
       return await run();
     } catch (error) {
       const isDeadlock = error instanceof Error && 'code' in error && error.code === '40P01';
-      if (!isDeadlock || found === mostDeadlocks) throw error;
+      if (!isDeadlock || found === maxDeadlocks) throw error;
     }
   }
 }

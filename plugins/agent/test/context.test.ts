@@ -9,8 +9,8 @@ import {
   checkInput,
   historyBudget,
   historyLimit,
+  maxTokens,
   messageTokens,
-  mostTokens,
 } from '../build-context.js';
 
 function row(turnId: string | null, role: StoredMessage['role'], content: string, more: Partial<StoredMessage> = {}) {
@@ -79,7 +79,7 @@ describe('the estimate of tokens', () => {
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, args) => {
         const toolCalls = args.map((one) => ({ id: 'c', name: 'tool', arguments: one }));
         const message = row('t', 'assistant', text, { toolCalls });
-        return estimateTokens(text) <= text.length && messageTokens(message) <= mostTokens(message);
+        return estimateTokens(text) <= text.length && messageTokens(message) <= maxTokens(message);
       }),
     );
   });

@@ -67,8 +67,8 @@ const endsByCode = new Map<number, EndKind>([
   ...Array.from({ length: 14 }, (_, index): [number, EndKind] => [4900 + index, 'invalid_session']),
 ]);
 
-const shortestBeatMs = 10;
-const longestBeatMs = 600_000;
+const minHeartbeatMs = 10;
+const maxHeartbeatMs = 600_000;
 
 /**
  * One websocket connection to QQ, from hello to its end.
@@ -163,7 +163,7 @@ class Connection {
       return;
     }
     this.#expect('QQ did not confirm the session in time', socket);
-    const everyMs = Math.min(Math.max(interval, shortestBeatMs), longestBeatMs);
+    const everyMs = Math.min(Math.max(interval, minHeartbeatMs), maxHeartbeatMs);
     this.#beat = setInterval(() => {
       if (this.#awaitsAck) {
         this.#finish(socket, 'lost', 'QQ did not acknowledge a heartbeat');

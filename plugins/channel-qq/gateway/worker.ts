@@ -32,7 +32,7 @@ export interface WorkerState {
   last_error_at: string;
 }
 
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 
 /** Keeps one connection to QQ open until the signal is aborted. Never rejects. */
 export async function runWorker(
@@ -56,7 +56,7 @@ export async function runWorker(
     }
     if (end.wasReady) failures = 0;
     if (end.kind === 'reconnect' && end.wasReady) continue;
-    const waitMs = Math.min(deps.reconnectBaseMs * 2 ** failures, longestWaitMs) * (0.5 + 0.5 * Math.random());
+    const waitMs = Math.min(deps.reconnectBaseMs * 2 ** failures, maxWaitMs) * (0.5 + 0.5 * Math.random());
     failures += 1;
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
   }

@@ -5,7 +5,7 @@ const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const seedBytes = 32;
 
 /** How far the time of a signature may be from now, seconds. */
-const longestAgeSeconds = 300;
+const maxAgeSeconds = 300;
 
 /** The bot's key: the seed is the bytes of its secret, repeated to 32 bytes and cut. */
 function keyOf(clientSecret: string): KeyObject {
@@ -30,7 +30,7 @@ export function isSignedByPlatform(
   now: number,
 ): boolean {
   if (clientSecret === '' || !/^\d{1,12}$/.test(timestamp) || !/^[0-9a-f]{128}$/i.test(signature)) return false;
-  if (Math.abs(now / 1_000 - Number(timestamp)) > longestAgeSeconds) return false;
+  if (Math.abs(now / 1_000 - Number(timestamp)) > maxAgeSeconds) return false;
   const content = Buffer.concat([Buffer.from(timestamp), rawBody]);
   return verify(null, content, createPublicKey(keyOf(clientSecret)), Buffer.from(signature, 'hex'));
 }

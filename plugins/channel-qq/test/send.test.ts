@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { errorOf, user } from 'mortise/contracts/agent/testing';
 import type { JsonObject } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { longestMessage, splitText } from '../split-text.js';
+import { maxMessageLength, splitText } from '../split-text.js';
 import { FakeQq, hangUp, silence, status } from './fake-qq.js';
 
 describe('the split of a text', () => {
@@ -142,7 +142,7 @@ eachDatabase((engine) => {
       await send(lines.join('\n'), { target_id: 'L1', bot_prefix: '[bot] ' });
       const sent = platform.messages.map(({ body }) => String(body.content));
       expect(sent.length).to.be.greaterThan(3);
-      for (const one of sent) expect([...one].length).to.be.at.most(longestMessage);
+      for (const one of sent) expect([...one].length).to.be.at.most(maxMessageLength);
       expect(sent.join('\n')).to.equal(`[bot] ${lines.join('\n')}`);
       expect(platform.messages.map(({ body }) => body.msg_seq)).to.deep.equal(sent.map((_, index) => index + 1));
     });

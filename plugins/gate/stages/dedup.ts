@@ -43,8 +43,8 @@ export function rememberContent(draft: Draft, memory: DedupMemory): void {
     return;
   }
   if (draft.action === 'drop' || draft.emergency) return;
-  const { config, longestWindowMs } = draft.compiled;
-  memory.remember(key, draft.now, config.dedup.max_entries, draft.now - longestWindowMs);
+  const { config, maxWindowMs } = draft.compiled;
+  memory.remember(key, draft.now, config.dedup.max_entries, draft.now - maxWindowMs);
 }
 
 /** SHA-256 over session, scene, actor and content. Each part is length-prefixed, so that different parts never collide. */

@@ -12,12 +12,12 @@ const decoders: Readonly<Record<string, Decoder>> = {
 };
 
 /** A decoded body of more bytes is none that a provider sends. */
-const largestBody = 64 * 1_024 * 1_024;
+const maxBodyBytes = 64 * 1_024 * 1_024;
 
 /** The bytes behind a content coding. @throws Error for an unknown coding, damaged bytes, or more than 64 MiB */
 export async function decodeBody(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
   if (encoding === 'identity') return bytes;
   const decode = decoders[encoding.toLowerCase()];
   if (!decode) throw new Error('The encoding is not known.');
-  return decode(bytes, { maxOutputLength: largestBody });
+  return decode(bytes, { maxOutputLength: maxBodyBytes });
 }

@@ -73,14 +73,14 @@ export async function* forwardRaw(
 type RawHead = Extract<RawResponseEvent, { type: 'head' }>;
 
 /** A refusal of more bytes is none that a provider sends. */
-const largestRefusal = 4 * 1_024 * 1_024;
+const maxRefusalBytes = 4 * 1_024 * 1_024;
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of body) {
     size += bytes.length;
-    if (size > largestRefusal) throw providerError('provider_request_failed', 'the refusal is too large');
+    if (size > maxRefusalBytes) throw providerError('provider_request_failed', 'the refusal is too large');
     parts.push(bytes);
   }
   return Buffer.concat(parts);

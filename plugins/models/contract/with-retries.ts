@@ -13,12 +13,12 @@ interface RetryOptions {
 }
 
 const firstWaitMs = 500;
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 const jitter = 0.2;
 
 /** Milliseconds before the given retry, from 1: `Retry-After`, at most 10 s, else 0.5 s doubled each time, ±20 %. */
 export function waitBefore(retry: number, retryAfterMs: number | undefined, random: number): number {
-  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, longestWaitMs);
+  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, maxWaitMs);
   return firstWaitMs * 2 ** (retry - 1) * (1 + jitter * (2 * random - 1));
 }
 

@@ -33,9 +33,9 @@ interface MemoryDeps {
 
 const templates = `${codexRoot}/templates/memories`;
 /** Newest rows of a chat that are looked at. */
-const mostRows = 1_000;
+const maxRows = 1_000;
 /** Characters of raw memories that are kept; the oldest ones are part of the memory by then. */
-const mostRaw = 200_000;
+const maxRawLength = 200_000;
 /** One model call, milliseconds. */
 const callLimitMs = 300_000;
 
@@ -81,7 +81,7 @@ export class MemoryJobs {
 async function remember(deps: MemoryDeps, task: CompletedTask, signal: AbortSignal): Promise<void> {
   const { principal, correlationId, chatId, turnId } = task;
   const model = await deps.models.resolve(task.model);
-  const { messages } = await deps.sessions.display({ chatId }, { limit: mostRows });
+  const { messages } = await deps.sessions.display({ chatId }, { limit: maxRows });
   const earlier = messages.filter((message) => message.turnId !== turnId);
   const transcript = redactSecrets(transcriptOf(earlier, tokensFor(model)));
   if (transcript === '') return;
@@ -102,7 +102,7 @@ async function remember(deps: MemoryDeps, task: CompletedTask, signal: AbortSign
   );
   await write(deps, join(folder, memoryFiles.sessions, `${extracted.slug}.md`), extracted.summary);
   const raw = `${await read(join(folder, memoryFiles.raw))}## ${extracted.slug}\n\n${extracted.memory}\n\n`;
-  await write(deps, join(folder, memoryFiles.raw), raw.slice(-mostRaw));
+  await write(deps, join(folder, memoryFiles.raw), raw.slice(-maxRawLength));
 
   const existing = [memoryFiles.memory, memoryFiles.summary].map(
     async (name) => `# ${name}\n\n${await read(join(folder, name))}`,

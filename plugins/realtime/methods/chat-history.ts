@@ -6,12 +6,12 @@ import { readFlag, readInteger, readSession } from '../params.js';
 type Row = MessagePage['messages'][number];
 
 /** The largest `limit`, and the default. */
-const mostMessages = 1_000;
+const maxMessages = 1_000;
 
 /** `chat.history`: the messages of the session's current chat, oldest first. Always read from the database. */
 export const chatHistory: Method = async (params, { ctx }, { sessions }) => {
   const session = readSession(params, ctx.principal);
-  const limit = readInteger(params, 'limit', 1, mostMessages) ?? mostMessages;
+  const limit = readInteger(params, 'limit', 1, maxMessages) ?? maxMessages;
   const beforeSeq = readInteger(params, 'before_seq', 0, Number.MAX_SAFE_INTEGER);
   const detail = readFlag(params, 'detail');
   const { shown, answered } = await newestRows(sessions, session, { limit, beforeSeq, detail });

@@ -16,7 +16,7 @@ import type { RunningReflex } from '../start-reflex.js';
 import { adminSource } from '../system-reflex.js';
 
 /** The longest TTL of an admin's override, seconds; below the longest timer of Node.js (2^31 ms). */
-const longestTtl = 2_000_000;
+const maxTtlSeconds = 2_000_000;
 
 /** `POST /gate/overrides`. */
 export function setOverridesRoute(running: RunningReflex): Route {
@@ -70,8 +70,8 @@ function setOverrides(running: RunningReflex, body: unknown, ctx: CallContext): 
   if (typeof reason !== 'string' || reason.trim() === '' || reason.length > 500) {
     throw invalid('reason must be a text of 1 to 500 characters.');
   }
-  const whole = typeof ttl_sec === 'number' && Number.isInteger(ttl_sec) && ttl_sec >= 1 && ttl_sec <= longestTtl;
-  if (ttl_sec !== undefined && !whole) throw invalid(`ttl_sec must be a whole number from 1 to ${longestTtl}.`);
+  const whole = typeof ttl_sec === 'number' && Number.isInteger(ttl_sec) && ttl_sec >= 1 && ttl_sec <= maxTtlSeconds;
+  if (ttl_sec !== undefined && !whole) throw invalid(`ttl_sec must be a whole number from 1 to ${maxTtlSeconds}.`);
   const patch = objectOf(overrides, 'overrides must be an object.');
   running.gate.checkOverrides(patch);
   return request(running, { overrides: patch, ttl_sec, reason }, ctx);

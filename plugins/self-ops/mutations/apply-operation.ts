@@ -1,4 +1,4 @@
-import { largestPromptBytes } from 'mortise/contracts/prompts';
+import { maxPromptBytes } from 'mortise/contracts/prompts';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { applyPatch, type Operation as PatchOperation } from 'rfc6902';
 import { invalidRequest } from '../errors.js';
@@ -28,27 +28,27 @@ export function applyOperation(
 }
 
 /** UTF-16 units of a text after one operation: what is larger is no prompt, and is not even made. */
-const largestText = largestPromptBytes;
+const maxTextBytes = maxPromptBytes;
 
 function changeText(content: string | undefined, operation: Operation): string {
   if (operation.kind === 'json_patch') throw invalidRequest('json_patch is not supported for text workspace files');
   if (operation.kind === 'replace') {
     if (typeof operation.value !== 'string') throw invalidRequest('operation.value must be a text');
-    if (operation.value.length > largestText)
+    if (operation.value.length > maxTextBytes)
       throw invalidRequest('the text would be larger than 1 MiB', { path: operation.path });
     return operation.value;
   }
   if (content === undefined) throw invalidRequest('workspace file not found');
   const { search, replace } = operation;
   const found = content.split(search).length - 1;
-  if (content.length + found * (replace.length - search.length) > largestText)
+  if (content.length + found * (replace.length - search.length) > maxTextBytes)
     throw invalidRequest('the text would be larger than 1 MiB', { path: operation.path });
   return content.replaceAll(search, () => replace);
 }
 
 const supported = ['add', 'replace', 'remove', 'test'];
 /** Parts of a JSON pointer. Settings are a few levels deep. */
-const deepestPointer = 100;
+const maxPointerDepth = 100;
 const unsafe = ['__proto__', 'constructor', 'prototype'];
 
 /**
@@ -87,7 +87,8 @@ function readPatchOperation(given: unknown, where: string) {
   if (typeof path !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(path)) {
     throw invalidRequest(`${where}.path must be a JSON pointer`);
   }
-  if (tokens(path).length > deepestPointer) throw invalidRequest(`${where}.path has more than ${deepestPointer} parts`);
+  if (tokens(path).length > maxPointerDepth)
+    throw invalidRequest(`${where}.path has more than ${maxPointerDepth} parts`);
   if (tokens(path).some((token) => unsafe.includes(token))) throw invalidRequest(`${where}.path is not allowed`);
   if (op === 'remove') {
     if (path === '') throw invalidRequest(`${where} cannot remove the whole document`);

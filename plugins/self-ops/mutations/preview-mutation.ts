@@ -32,7 +32,7 @@ export interface MutationDeps {
 
 const lifetimeMs = 5 * 60_000;
 /** Of all documents before and after: they are compared, stored and shown. */
-const mostBytes = 8 * 1_048_576;
+const maxBytes = 8 * 1_048_576;
 
 interface Plan {
   readonly drafts: readonly Draft[];
@@ -99,8 +99,7 @@ async function planChange(
     }
   }
   const size = [...drafts.values()].reduce((sum, { before, after }) => sum + sizeOf(before) + sizeOf(after), 0);
-  if (size > mostBytes)
-    throw invalidRequest('the documents before and after the change are larger than 8 MiB together');
+  if (size > maxBytes) throw invalidRequest('the documents before and after the change are larger than 8 MiB together');
   return { drafts: [...drafts.values()], denied: [...denied], structureError: undefined };
 }
 

@@ -10,7 +10,7 @@ export interface MutationRequest {
 }
 
 const targets: readonly MutationTarget[] = ['workspace_file', 'provider_config', 'active_llm'];
-const mostOperations = 100;
+const maxOperations = 100;
 
 /** The body of a preview. @throws invalid_json, invalid_request */
 export function readMutation(given: unknown): MutationRequest {
@@ -21,7 +21,7 @@ export function readMutation(given: unknown): MutationRequest {
   if (!target) throw invalidRequest('unsupported mutation target', { targets });
   const { operations } = body;
   if (!Array.isArray(operations) || operations.length === 0) throw invalidRequest('operations are required');
-  if (operations.length > mostOperations) throw invalidRequest(`at most ${mostOperations} operations are allowed`);
+  if (operations.length > maxOperations) throw invalidRequest(`at most ${maxOperations} operations are allowed`);
   return {
     target,
     operations: operations.map((operation: unknown) => readOperation(operation, target)),

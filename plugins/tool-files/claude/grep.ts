@@ -20,7 +20,7 @@ export interface GrepQuery {
   readonly head_limit?: number;
 }
 
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 /** Files whose path below the folder matches a glob, most recently changed first. */
 export async function glob(
@@ -36,7 +36,7 @@ export async function glob(
   );
   const names = dated.sort((a, b) => b.at - a.at || (a.file < b.file ? -1 : 1)).map(({ file }) => file);
   const text = limited(names, undefined).join('\n');
-  return { ok: true, pattern, count: names.length, files: names.slice(0, mostRows), text: text || 'No files found' };
+  return { ok: true, pattern, count: names.length, files: names.slice(0, maxRows), text: text || 'No files found' };
 }
 
 /** Searches files by a regular expression, in a thread of its own with a time limit. */
@@ -75,7 +75,7 @@ function contentRow(file: string, { number, text, matches }: FileMatches['lines'
 }
 
 function limited(rows: readonly string[], limit: number | undefined): readonly string[] {
-  const most = Math.min(limit ?? mostRows, mostRows);
+  const most = Math.min(limit ?? maxRows, maxRows);
   const rest = rows.length - most;
   return rest > 0 ? [...rows.slice(0, most), `... (${rest} more)`] : rows;
 }

@@ -4,7 +4,7 @@ import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { inputError } from '../errors.js';
 import { nameFilter } from './name-filter.js';
 
-const mostEntries = 2_000;
+const maxEntries = 2_000;
 
 /** The names in a folder, sorted; those of folders end in a slash. */
 export async function listFolder(
@@ -26,13 +26,13 @@ export async function listFolder(
     if (isReadable) names.push(entry.isDirectory() ? `${entry.name}/` : entry.name);
   }
   names.sort();
-  const rest = names.length - mostEntries;
-  const text = [...names.slice(0, mostEntries), ...(rest > 0 ? [`... (${rest} more)`] : [])].join('\n');
+  const rest = names.length - maxEntries;
+  const text = [...names.slice(0, maxEntries), ...(rest > 0 ? [`... (${rest} more)`] : [])].join('\n');
   return {
     ok: true,
     path,
     count: names.length,
-    entries: names.slice(0, mostEntries),
+    entries: names.slice(0, maxEntries),
     text: text || `LS ${path} [empty]`,
   };
 }

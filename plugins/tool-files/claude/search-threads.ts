@@ -5,7 +5,7 @@ import type { FileMatches, SearchJob, SearchReply } from './search-worker.js';
 
 /** An expression that backtracks for ever is ended with its thread. Starting the thread does not count. */
 const limitMs = 5_000;
-const mostThreads = 2;
+const maxThreads = 2;
 
 /** Runs searches in threads of their own, two at a time; others wait. */
 export class SearchThreads {
@@ -14,7 +14,7 @@ export class SearchThreads {
 
   /** @throws MortiseError `tool_timeout` after 5 s, `invalid_tool_input` for an expression that is not valid */
   async search(job: SearchJob, signal: AbortSignal): Promise<readonly FileMatches[]> {
-    if (this.#running >= mostThreads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#running >= maxThreads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#running += 1;
     try {
       signal.throwIfAborted();

@@ -29,10 +29,10 @@ export type SearchReply =
   | { readonly ok: true; readonly found: readonly FileMatches[] }
   | { readonly ok: false; readonly message: string };
 
-const mostFileBytes = 2 * 1_024 * 1_024;
+const maxFileBytes = 2 * 1_024 * 1_024;
 /** Lines that are collected over all files, and characters of each. */
-const mostLines = 5_000;
-const mostLine = 500;
+const maxLines = 5_000;
+const maxLineLength = 500;
 
 function run(job: SearchJob): SearchReply {
   const isNamed = pathFilter(job);
@@ -45,7 +45,7 @@ function run(job: SearchJob): SearchReply {
     return { ok: false, message: error instanceof Error ? error.message : 'the pattern is invalid' };
   }
   const found: FileMatches[] = [];
-  let left = mostLines;
+  let left = maxLines;
   for (const file of files) {
     const text = textOf(file);
     const matches = text === undefined ? undefined : matchesOf(file, text, expression, job, left);
@@ -63,7 +63,7 @@ function pathFilter({ kind, glob, extension }: SearchJob): (path: string) => boo
 
 function textOf(file: string): string | undefined {
   try {
-    if (statSync(file).size > mostFileBytes) return undefined;
+    if (statSync(file).size > maxFileBytes) return undefined;
     const bytes = readFileSync(file);
     return bytes.includes(0) ? undefined : bytes.toString('utf8');
   } catch {
@@ -92,7 +92,7 @@ function matchesOf(
     lines: [...shown]
       .sort((a, b) => a - b)
       .slice(0, most)
-      .map((at) => ({ number: at + 1, text: (lines[at] ?? '').slice(0, mostLine), matches: matching.has(at) })),
+      .map((at) => ({ number: at + 1, text: (lines[at] ?? '').slice(0, maxLineLength), matches: matching.has(at) })),
   };
 }
 

@@ -2,7 +2,7 @@ import { boundUser, isJsonObject, type JsonObject, listPage, type Route } from '
 import { planError } from '../errors.js';
 import type { Answers, InputRequests, SessionFilter } from './input-requests.js';
 
-const mostAnswer = 16_384;
+const maxAnswerLength = 16_384;
 
 /** `POST /agent/tool-input-answer` */
 export function answerRoute(requests: InputRequests): Route {
@@ -58,7 +58,7 @@ function readAnswers(value: unknown): Answers {
   if (!isJsonObject(value)) throw planError('invalid_request', 'answers must be an object');
   const entries = Object.entries(value).map(([id, entry]) => {
     const given = isJsonObject(entry) ? entry.answers : entry;
-    if (!Array.isArray(given) || !given.every((text) => typeof text === 'string' && text.length <= mostAnswer)) {
+    if (!Array.isArray(given) || !given.every((text) => typeof text === 'string' && text.length <= maxAnswerLength)) {
       throw planError('invalid_request', 'answers must hold {"answers": [text, …]} for each question');
     }
     return [id, { answers: given.filter((text: string) => text.trim() !== '') }] as const;

@@ -37,14 +37,14 @@ function allTasks(): number {
   }
 }
 
-const mostRounds = 20;
+const maxRounds = 20;
 
 /** Ends a group and its session at once. Processes that are made meanwhile are ended in the next round. */
 export function killTree(leader: number): void {
   // The numbers 0 and 1 mean other groups to the kernel.
   if (!(leader > 1)) return;
   killQuietly(-leader);
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const members = sessionMembers(leader);
     if (members.length === 0) return;
     for (const pid of members) killQuietly(pid);

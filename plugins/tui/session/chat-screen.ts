@@ -39,7 +39,7 @@ export interface ChatScreenOptions {
 
 /** Events of a stream are drawn together, at most this often: milliseconds. */
 const drawEveryMs = 33;
-const longestHistory = 100;
+const maxHistory = 100;
 
 /** The state of the UI over time, and everything that a person does with it. */
 export class ChatScreen {
@@ -388,7 +388,7 @@ export class ChatScreen {
     // Its name may have been completed.
     if (!'/delete'.startsWith(text.trim())) this.#toDelete = undefined;
     if (this.#sent.at(-1) !== text) this.#sent.push(text);
-    if (this.#sent.length > longestHistory) this.#sent.shift();
+    if (this.#sent.length > maxHistory) this.#sent.shift();
     this.#recalled = this.#sent.length;
   }
 

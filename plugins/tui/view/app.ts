@@ -62,17 +62,17 @@ function Header({ state, words, layout: { columns } }: Drawn): ReactNode {
   const mode = promptMode === 'default' ? '' : promptMode === 'codex' ? `codex:${collaborationMode}` : promptMode;
   const facts = [model, mode].filter((part) => part !== '').join(' · ');
   const room = columns - textWidth(` ◆ Mortise   ${facts} `);
-  const name = cutText(chat?.name || words.newChat, Math.max(leastName, room));
+  const name = cutText(chat?.name || words.newChat, Math.max(minNameWidth, room));
   const left: Line = [
     { text: ' ◆ ', color: 'cyan', bold: true },
     { text: 'Mortise', bold: true },
     { text: `  ${name}` },
   ];
-  return h(Row, { left, right: [{ text: `${room < leastName ? mode : facts} `, dim: true }], columns });
+  return h(Row, { left, right: [{ text: `${room < minNameWidth ? mode : facts} `, dim: true }], columns });
 }
 
 /** Columns of the chat's name that are worth more than the model. */
-const leastName = 8;
+const minNameWidth = 8;
 
 function Body({ state, words, layout }: Drawn): ReactNode {
   const { sidebarColumns, bodyRows, bodyColumns, lines, top } = layout;

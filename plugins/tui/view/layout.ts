@@ -9,7 +9,7 @@ import { transcriptLines } from './transcript-lines.js';
 /** From this width on the chats are shown beside the transcript. */
 const widthForSidebar = 96;
 const sidebarColumns = 30;
-const mostInputRows = 6;
+const maxInputRows = 6;
 export const smallest = { columns: 24, rows: 8 };
 
 /** Where everything is, in columns and rows. */
@@ -44,7 +44,7 @@ export function layoutOf(state: ScreenState, words: Words): Layout {
   const rows = state.rows - 1;
   const sidebar = columns >= widthForSidebar ? sidebarColumns : 0;
   const bodyColumns = columns - sidebar - 2;
-  const input = inputView(state.input, columns - 6, Math.max(1, Math.min(mostInputRows, rows - 8)));
+  const input = inputView(state.input, columns - 6, Math.max(1, Math.min(maxInputRows, rows - 8)));
   const above = linesAbove(state, words, columns - 4).slice(0, Math.max(0, rows - input.lines.length - 6));
   const ruleRows = rows >= 14 ? 1 : 0;
   // Header, frame of the input and status line take four rows.

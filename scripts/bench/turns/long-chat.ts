@@ -6,7 +6,7 @@ import { openSockets } from './socket.js';
 const rowsPerStatement = 500;
 
 /** How much longer a turn of a long chat with a summary may take than one of a short chat. */
-const longestBeside = 1.5;
+const maxRatio = 1.5;
 
 const longSession = 'console:bench:slong';
 
@@ -15,7 +15,7 @@ const rounds = 40;
 
 /**
  * What a turn and a page of history cost in a chat of `rows` messages, beside one of ten. It is wrong when a turn of a
- * chat with a summary takes more than {@link longestBeside} times as long.
+ * chat with a summary takes more than {@link maxRatio} times as long.
  *
  * @param summed the long chat has a summary of its earlier messages, so that only the newest ones are read
  */
@@ -53,7 +53,7 @@ export async function longChat(server: BenchServer, rows: number, summed: boolea
     cpuMsEach: rounded(cpuMs / operations),
     turnP50Ms: longMs,
     besideShortChat: rounded(longMs / shortMs),
-    ...(summed ? { mayBe: longestBeside, wrong: longMs / shortMs > longestBeside ? 1 : 0 } : {}),
+    ...(summed ? { mayBe: maxRatio, wrong: longMs / shortMs > maxRatio ? 1 : 0 } : {}),
     historyPageP50Ms: percentile(pages, 50),
   };
 }

@@ -30,7 +30,7 @@ export interface StopResult {
 const callsPerKind = 3;
 
 /** An answer takes up to this long, milliseconds, and the signal comes while some have been given. */
-const longestAnswerMs = 300;
+const maxAnswerMs = 300;
 
 /** Time for the answers that are under way, seconds. */
 const shutdownSeconds = 2;
@@ -60,12 +60,12 @@ export async function runStops({ database: kind, rounds, seed, onRound }: StopRu
           Array.from({ length: callsPerKind }, (_, n) =>
             caller.start[one](
               `${round}-${one}-${n}`,
-              random.chance(lateShare) ? 60_000 : random.between(0, longestAnswerMs),
+              random.chance(lateShare) ? 60_000 : random.between(0, maxAnswerMs),
             ),
           ),
         );
         await begun(() => server.output(), random.between(1, calls.length), calls);
-        await pause(random.between(0, longestAnswerMs / 2));
+        await pause(random.between(0, maxAnswerMs / 2));
         const code = await server.end('SIGTERM');
         if (code !== 0) violations.push(`Round ${round}: the server ended with ${code}.`);
         const known = begunCalls(server.output());

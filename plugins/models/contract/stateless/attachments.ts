@@ -2,7 +2,7 @@ import { type GuardedFetch, isCodedError, type ModelContentPart, type ModelMessa
 import { statelessError } from './errors.js';
 
 /** The largest file that is fetched for a request, bytes. */
-const largestFile = 20 * 1024 * 1024;
+const maxFileBytes = 20 * 1024 * 1024;
 const fetchWithinMs = 30_000;
 
 /** `data:<type>;base64,<data>` as an attachment; undefined for another text. */
@@ -55,7 +55,7 @@ async function readLimited(response: Response): Promise<Buffer> {
   for await (const chunk of response.body ?? []) {
     const bytes = chunk as Uint8Array;
     size += bytes.length;
-    if (size > largestFile) throw refused(`it has more than ${largestFile} bytes`);
+    if (size > maxFileBytes) throw refused(`it has more than ${maxFileBytes} bytes`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

@@ -109,7 +109,7 @@ async function* bodyOf(iterator: AsyncIterator<RawResponseEvent>): AsyncGenerato
 }
 
 /** A copy of more bytes is not kept. */
-const largestCopy = 16 * 1024 * 1024;
+const maxCopyBytes = 16 * 1024 * 1024;
 
 async function* copied(
   body: AsyncIterable<Uint8Array>,
@@ -121,10 +121,10 @@ async function* copied(
   for await (const bytes of body) {
     yield bytes;
     size += bytes.length;
-    if (size <= largestCopy) copy.push(bytes);
+    if (size <= maxCopyBytes) copy.push(bytes);
     else copy.length = 0;
   }
-  if (size > largestCopy) return;
+  if (size > maxCopyBytes) return;
   // A copy that cannot be read is no concern of the client.
   void decodeBody(Buffer.concat(copy), headers['content-encoding'])
     .then((whole) => ended(whole.toString('utf8')))
