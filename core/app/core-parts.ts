@@ -178,7 +178,7 @@ export function offlineParts(projectDir: string, filesOnly: boolean): Compositio
 
 type Waiting = ReturnType<PluginControl['waiting']>[number];
 
-/** Without a valid file and a copy of it nobody knows which plugins are required. */
+/** Without a valid file and a copy of it, it is unknown which plugins are required. */
 function missingPluginsFile({ source, problem }: PluginsFile): readonly Waiting[] {
   return source === 'empty' && problem ? [{ key: 'plugins.json', state: 'failed', code: problem.code }] : [];
 }

@@ -7,6 +7,7 @@ import type { EventBus } from '../kernel/event-bus.js';
 import type { Logger } from '../sdk/context.js';
 import type { PlatformChange } from '../sdk/events.js';
 import { isJsonObject } from '../sdk/json.js';
+import { serialQueue } from '../sdk/timing.js';
 import type { FileWrite, HostSettings } from '../settings/types.js';
 
 /** A file that was changed by hand. */
@@ -32,7 +33,7 @@ type Seen = Readonly<Record<string, Parts>>;
 export class SeenFiles {
   readonly #options: SeenFilesOptions;
   readonly #record: string;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #serially = serialQueue();
 
   constructor(options: SeenFilesOptions) {
     this.#options = options;
@@ -75,7 +76,7 @@ export class SeenFiles {
 
   /** Resolves when nothing is being written any more. */
   async settled(): Promise<void> {
-    await this.#queue;
+    await this.#serially(async () => undefined);
   }
 
   async #present(): Promise<Seen> {
@@ -111,14 +112,12 @@ export class SeenFiles {
   }
 
   #change(change: (seen: Seen | undefined) => Seen | undefined | Promise<Seen | undefined>): Promise<void> {
-    const changed = this.#queue.then(async () => {
+    return this.#serially(async () => {
       const seen = await this.#seen();
       const next = await change(seen);
       if (!next || isDeepStrictEqual(next, seen)) return;
       await writeAtomic(this.#record, `${JSON.stringify(next, null, 2)}\n`, 0o600);
     });
-    this.#queue = changed.catch(() => undefined);
-    return changed;
   }
 }
 

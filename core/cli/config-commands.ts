@@ -2,6 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { ConfigChange, PluginDetail, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
+import { isJsonObject } from '../sdk/json.js';
 import { changeAndRecord } from './change-and-record.js';
 import { type CommandEnvironment, printAnswer } from './environment.js';
 import { CommandError, examples, LocalError, table } from './output.js';
@@ -138,24 +139,18 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   await printAnswer(environment, `${done}: ${note}.`, data);
 }
 
-type Schema = Readonly<Record<string, unknown>>;
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The schema of a member, as far as it says something of it. */
 function schemaAt(schema: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, name) => {
-    if (!isSchema(inner)) return undefined;
-    const properties = isSchema(inner.properties) ? inner.properties : {};
+    if (!isJsonObject(inner)) return undefined;
+    const properties = isJsonObject(inner.properties) ? inner.properties : {};
     return properties[name] ?? inner.additionalProperties;
   }, schema);
 }
 
 /** A value as it is typed: a text where only a text is allowed, JSON where it is JSON, else a text. */
 function readTyped(given: string, schema: unknown): unknown {
-  if (isSchema(schema) && schema.type === 'string') return given;
+  if (isJsonObject(schema) && schema.type === 'string') return given;
   try {
     return JSON.parse(given) as unknown;
   } catch {

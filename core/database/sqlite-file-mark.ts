@@ -22,7 +22,7 @@ const sampledPages = 16;
 const pageBytes = 4_096;
 
 /**
- * Tells a file that was written over the database from what SQLite itself writes. With a write-ahead log SQLite changes
+ * Distinguishes a file that was written over the database from what SQLite itself writes. With a write-ahead log SQLite changes
  * the file only when it copies from the log, which it announces in shared memory before the first byte. The offsets are
  * those of the WAL-index (https://sqlite.org/walformat.html).
  *

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { Principal } from '../sdk/index.js';
-import type { HttpServerSettings, KeyedPrincipal } from './http-settings.js';
+import type { ConfiguredPrincipal, HttpSettings } from '../settings/types.js';
 
 /** The caller of a request. */
 interface Caller {
@@ -33,7 +33,7 @@ interface Identity {
 
 const bearerPattern = /^bearer +(\S+) *$/i;
 
-export function createAuthenticator(settings: HttpServerSettings): Authenticator {
+export function createAuthenticator(settings: HttpSettings): Authenticator {
   const identities = readIdentities(settings);
   const adminDigest = settings.adminKey === undefined ? undefined : digestOf(settings.adminKey);
   const keyed = identities.length > 0;
@@ -83,7 +83,7 @@ export function createAuthenticator(settings: HttpServerSettings): Authenticator
   };
 }
 
-function readIdentities(settings: HttpServerSettings): readonly Identity[] {
+function readIdentities(settings: HttpSettings): readonly Identity[] {
   const identities = settings.principals.map(boundIdentity);
   if (settings.apiKey !== undefined) {
     const bound = { id: 'default', authenticated: true };
@@ -92,7 +92,7 @@ function readIdentities(settings: HttpServerSettings): readonly Identity[] {
   return identities;
 }
 
-function boundIdentity({ key, id, actor, spaces, claims, admin }: KeyedPrincipal): Identity {
+function boundIdentity({ key, id, actor, spaces, claims, admin }: ConfiguredPrincipal): Identity {
   return {
     digest: digestOf(key),
     bound: {

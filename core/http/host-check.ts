@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { HttpServerSettings } from './http-settings.js';
+import type { HttpSettings } from '../settings/types.js';
 
 /** Which names this server answers to: protects against DNS rebinding and foreign pages. */
 export interface HostCheck {
@@ -26,7 +26,7 @@ const rememberedVerdicts = 256;
  * Accepts loopback names with any port, the bind host, listed hosts, and, bound to a wildcard address, IP literals. An
  * origin that is an IP literal must be the one the request was sent to, because any page may be served from an address.
  */
-export function createHostCheck(settings: HttpServerSettings): HostCheck {
+export function createHostCheck(settings: HttpSettings): HostCheck {
   const wildcard = wildcards.has(settings.host);
   const names = new Set(['localhost', '127.0.0.1', '::1']);
   const withPort = new Set<string>();

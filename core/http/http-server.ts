@@ -3,13 +3,13 @@ import { isIP, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Koa, { type DefaultState } from 'koa';
 import { type HttpService, type Logger, type ManifestMount, MortiseError, type Refusal } from '../sdk/index.js';
+import type { HttpSettings } from '../settings/types.js';
 import type { HostMetrics, Tracing } from '../telemetry/index.js';
 import { createAdmission, type Stage } from './admission.js';
 import { answerConnectionError } from './answer-error.js';
 import { createAuthenticator } from './caller.js';
 import { type Exchange, lastWordsMs } from './exchange.js';
 import { createHostCheck } from './host-check.js';
-import type { HttpServerSettings } from './http-settings.js';
 import type { MountedRoute } from './mounted-route.js';
 import { Mounts, type ReadSetting } from './mounts.js';
 import { createServer, listenOn } from './node-http.js';
@@ -60,7 +60,7 @@ export interface HttpServer {
 const slowRequestCheckMs = 1_000;
 
 /** Builds the server; it does not listen yet. */
-export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): HttpServer {
+export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpServer {
   const { log, metrics, tracing, emitRefusal, setting = () => undefined } = deps;
   const now = deps.now ?? (() => performance.now());
   const authenticator = createAuthenticator(settings);
@@ -149,7 +149,7 @@ export function createHttpServer(settings: HttpServerSettings, deps: HttpDeps): 
 }
 
 /** The list of middlewares is complete before the server listens, and never changes after that. */
-function createNodeServer(settings: HttpServerSettings, admission: readonly Stage[], requests: RequestRecords): Server {
+function createNodeServer(settings: HttpSettings, admission: readonly Stage[], requests: RequestRecords): Server {
   const { readHeader, read, idle } = settings.timeouts;
   const app = new Koa<DefaultState, { exchange: Exchange }>();
   // Admission answers errors; koa's error page and log are not used.

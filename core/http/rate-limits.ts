@@ -1,5 +1,5 @@
 import { type HttpService, MortiseError, type Refusal } from '../sdk/index.js';
-import type { RequestRate } from './http-settings.js';
+import type { RateLimit } from '../settings/types.js';
 
 interface Bucket {
   tokens: number;
@@ -16,7 +16,7 @@ export class RateLimiter {
   readonly #perMs: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(limit: RequestRate) {
+  constructor(limit: RateLimit) {
     this.#capacity = limit.requests;
     this.#perMs = limit.requests / (limit.seconds * 1000);
   }
@@ -47,7 +47,7 @@ export class RateLimiter {
 
 /** A bucket for each principal and each tool that has a limit, shared by all APIs that a call may come through. */
 export function createToolLimits(
-  rates: Readonly<Record<string, RequestRate>>,
+  rates: Readonly<Record<string, RateLimit>>,
   now: () => number,
   emitRefusal: (refusal: Refusal) => void,
 ): HttpService['admitToolCall'] {

@@ -5,4 +5,4 @@ export { createSchemaCompiler, deepFreeze, loadSchema } from './compile.js';
 export { allowedBy, issueClass } from './issues.js';
 export { exceedsDepth, isTooDeep, maxFileDepth, withinTime } from './limits.js';
 export type * from './types.js';
-export { isSchemaObject, resolveLocal, subSchemas } from './walk.js';
+export { resolveLocal, subSchemas } from './walk.js';

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
+import { isJsonObject } from '../sdk/json.js';
 import type { IssueClass, JsonSchema, SchemaIssue } from './types.js';
-import { isSchemaObject } from './walk.js';
 
 function list(values: readonly unknown[]): string {
   return values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
@@ -94,12 +94,12 @@ function pointer(base: string, name: unknown): string {
 }
 
 function knownNames(parent: JsonSchema): string {
-  const names = isSchemaObject(parent.properties) ? Object.keys(parent.properties) : [];
+  const names = isJsonObject(parent.properties) ? Object.keys(parent.properties) : [];
   return names.length === 0 || names.length > 24 ? '' : `; known here: ${names.join(', ')}`;
 }
 
 function worded(error: ErrorObject): string {
-  const parent: JsonSchema = isSchemaObject(error.parentSchema) ? error.parentSchema : {};
+  const parent: JsonSchema = isJsonObject(error.parentSchema) ? error.parentSchema : {};
   switch (error.keyword) {
     case 'required':
     case 'dependentRequired':

@@ -66,8 +66,8 @@ const script = new Script('run()');
 let place: { run?: () => unknown } | undefined;
 
 /**
- * Runs synchronous code and breaks it off when it takes too long. A regular expression that tries for ever cannot be
- * ended from within; the engine's own clock ends it. Costs half a millisecond: not for what every request does.
+ * Runs synchronous code and stops it when it takes too long. A regular expression that backtracks without end cannot be
+ * interrupted by JavaScript; V8's own time limit ends it. Costs half a millisecond: not for what every request does.
  *
  * @returns what `run` returns; undefined when it was broken off after `ms` milliseconds
  */

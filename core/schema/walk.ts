@@ -17,23 +17,19 @@ const schemaMembers = [
   'else',
 ] as const;
 
-export function isSchemaObject(value: unknown): value is JsonSchema {
-  return isJsonObject(value);
-}
-
 /** The schemas directly inside a schema. */
 export function* subSchemas(schema: JsonSchema): Generator<JsonSchema> {
   for (const keyword of schemaMaps) {
     const map = schema[keyword];
-    if (isSchemaObject(map)) yield* Object.values(map).filter(isSchemaObject);
+    if (isJsonObject(map)) yield* Object.values(map).filter(isJsonObject);
   }
   for (const keyword of schemaLists) {
     const list = schema[keyword];
-    if (Array.isArray(list)) yield* list.filter(isSchemaObject);
+    if (Array.isArray(list)) yield* list.filter(isJsonObject);
   }
   for (const keyword of schemaMembers) {
     const member = schema[keyword];
-    if (isSchemaObject(member)) yield member;
+    if (isJsonObject(member)) yield member;
   }
 }
 
@@ -46,9 +42,9 @@ export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
     let target: unknown = root;
     for (const part of ref.slice(2).split('/')) {
       const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      target = isSchemaObject(target) ? target[name] : undefined;
+      target = isJsonObject(target) ? target[name] : undefined;
     }
-    if (!isSchemaObject(target)) return current;
+    if (!isJsonObject(target)) return current;
     const { $ref: _, ...beside } = current;
     current = { ...target, ...beside };
   }

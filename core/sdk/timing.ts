@@ -133,3 +133,13 @@ export function whenServing(host: Pick<StartHost, 'every' | 'own'>, http: HttpSe
   };
   host.own(http.onListening(begin));
 }
+
+/** Runs work one after the other, in the order of the calls. A failure does not affect what follows. */
+export function serialQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}

@@ -1,7 +1,6 @@
 import {
   allowedBy,
   type CompiledSchema,
-  isSchemaObject,
   type JsonSchema,
   resolveLocal,
   type SchemaIssue,
@@ -21,11 +20,11 @@ const maxDepth = 16;
 
 /** An object of which nothing is required without having a default, and something has one. */
 function defaultsItself(schema: JsonSchema, root: JsonSchema, depth: number): boolean {
-  if (!isSchemaObject(schema.properties) || depth > maxDepth) return false;
+  if (!isJsonObject(schema.properties) || depth > maxDepth) return false;
   const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
   let some = false;
   for (const [name, raw] of Object.entries(schema.properties)) {
-    const property = isSchemaObject(raw) ? resolveLocal(raw, root) : {};
+    const property = isJsonObject(raw) ? resolveLocal(raw, root) : {};
     const has = property.default !== undefined || defaultsItself(property, root, depth + 1);
     if (required.includes(name) && !has) return false;
     some ||= has;
@@ -35,9 +34,9 @@ function defaultsItself(schema: JsonSchema, root: JsonSchema, depth: number): bo
 
 /** Makes the objects that hold nothing but defaults, so that a schema need not say `default: {}` at each level. */
 function fillParents(schema: JsonSchema, root: JsonSchema, value: Record<string, unknown>, depth = 0): void {
-  if (!isSchemaObject(schema.properties) || depth > maxDepth) return;
+  if (!isJsonObject(schema.properties) || depth > maxDepth) return;
   for (const [name, raw] of Object.entries(schema.properties)) {
-    if (!isSchemaObject(raw)) continue;
+    if (!isJsonObject(raw)) continue;
     const property = resolveLocal(raw, root);
     const present = member(value, name);
     if (isJsonObject(present)) fillParents(property, root, present, depth + 1);
@@ -87,7 +86,7 @@ export type Computed =
 /** Where a fault is that no file and no variable has brought. */
 export const schemaFile = 'config.schema.json';
 
-/** How long a check may take, milliseconds. It takes microseconds, unless a pattern tries for ever. */
+/** How long a check may take, milliseconds. It takes microseconds, unless a pattern backtracks without end. */
 const maxCheckMs = 2_000;
 
 function endlessCheck(fileName: string): ConfigIssue {
@@ -95,7 +94,7 @@ function endlessCheck(fileName: string): ConfigIssue {
     path: '',
     place: `the check of ${fileName}`,
     keyword: 'pattern',
-    message: `takes more than ${maxCheckMs / 1_000} s: one of its patterns tries for ever`,
+    message: `takes more than ${maxCheckMs / 1_000} s: one of its patterns backtracks without end`,
     params: {},
     origin: schemaFile,
     shown: undefined,
@@ -228,7 +227,7 @@ function computeNow(input: ComputeInput): Computed {
     return warnings.length > 0 ? input.compiled.parse(value) : first;
   }
 
-  if (!isSchemaObject(facts.schema.properties) || facts.schema.properties.$schema === undefined) delete value.$schema;
+  if (!isJsonObject(facts.schema.properties) || facts.schema.properties.$schema === undefined) delete value.$schema;
   for (const name of input.file === undefined ? [] : facts.fileRequired) {
     if (getAt(value, [name]) !== undefined) continue;
     const path = toPointer([name]);

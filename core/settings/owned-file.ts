@@ -6,6 +6,7 @@ import { type CompiledSchema, deepFreeze, isTooDeep, maxFileDepth } from '../sch
 import { type Alert, type ConfigStatus, type Disposable, type EffectiveValue, MortiseError } from '../sdk/index.js';
 import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
+import { serialQueue } from '../sdk/timing.js';
 import { type Computed, type ComputedConfig, compute, schemaFile } from './compute.js';
 import { effectiveValues } from './effective.js';
 import type { Environment, SecretVariablesOf } from './environment.js';
@@ -60,7 +61,7 @@ export class OwnedFile implements OwnedConfig {
   private blocked: ConfigProblem | undefined;
   private standing: ConfigProblem | null = null;
   private forget: () => void = () => {};
-  private queue: Promise<unknown> = Promise.resolve();
+  private readonly serially = serialQueue();
 
   constructor(options: OwnedFileOptions) {
     this.options = options;
@@ -231,12 +232,6 @@ export class OwnedFile implements OwnedConfig {
     this.forget();
   }
 
-  private serially<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.queue.then(work, work);
-    this.queue = result.catch(() => undefined);
-    return result;
-  }
-
   private async lookNow(how: { readonly force?: boolean; readonly recompute?: boolean }): Promise<ReloadResult> {
     if (this.blocked !== undefined) return { changed: false, revision: 0, problem: this.blocked };
     const content = await this.watched.look(how.force === true);
@@ -254,7 +249,7 @@ export class OwnedFile implements OwnedConfig {
         this.takeObject(undefined, null);
         return;
       }
-      // A file that goes away later takes nothing with it but its faults: the last good state stays until there is another.
+      // When the file is removed, its faults are forgotten and the last good state stays in force.
       this.last = this.good;
       this.problem = this.standing;
       this.gone = true;

@@ -13,6 +13,7 @@ import {
 import { type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { canonicalKey } from '../sdk/points/point.js';
+import { serialQueue } from '../sdk/timing.js';
 import { shownPath } from './environment.js';
 import { sayUnwritten } from './problems.js';
 import type { Desired, PluginsFile, Settings } from './types.js';
@@ -75,7 +76,7 @@ class StoredPlugins implements PluginsFile {
   private readonly listeners = new Set<(next: Desired, previous: Desired) => void>();
   private readonly editListeners = new Set<(next: Desired, previous: Desired) => void>();
   private watching: Disposable | undefined;
-  private queue: Promise<unknown> = Promise.resolve();
+  private readonly serially = serialQueue();
   private $schema: string | undefined;
   private refused: string | undefined;
   private copyProblem: Finding | null = null;
@@ -135,7 +136,7 @@ class StoredPlugins implements PluginsFile {
       // What an editor has just saved is taken in first: a toggle must not undo it.
       await this.look(true);
       const { current } = this;
-      // The file would become the change alone: what its author wanted to run is known to nobody else.
+      // The file would become the change alone: what its author wanted to run is recorded nowhere else.
       if (this.source === 'empty' && this.refused !== undefined && this.problem !== null) {
         const { code, message, fix } = this.problem;
         throw new MortiseError(code, message, { status: 409, hint: fix });
@@ -173,12 +174,6 @@ class StoredPlugins implements PluginsFile {
     void this.watching?.dispose();
     this.listeners.clear();
     this.editListeners.clear();
-  }
-
-  private serially<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.queue.then(work, work);
-    this.queue = result.catch(() => undefined);
-    return result;
   }
 
   private async look(force: boolean): Promise<boolean> {

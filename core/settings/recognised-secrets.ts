@@ -9,7 +9,7 @@ const shortNames = /^(?:key|token|auth|sig|signature|pass|pwd|credentials?)$/i;
 const flag = /^--?([A-Za-z][\w-]*)$/;
 const assignment = /((?:[?&]|^--?)([A-Za-z][\w.-]*)=)[^&#\s]+/g;
 
-/** A segment of an address that nobody has written by hand: endpoints for one customer carry their key in the path. */
+/** A segment of an address that was not written by hand: endpoints for one customer carry their key in the path. */
 const keySegment = /(?<=\/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?=[/?#]|$)/g;
 
 /**

@@ -1,4 +1,5 @@
-import { isSchemaObject, type JsonSchema, resolveLocal } from '../schema/index.js';
+import { type JsonSchema, resolveLocal } from '../schema/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import { isSensitiveName } from '../sdk/mask.js';
 import { anyEntry, isAtOrBelow, toPointer } from './path.js';
 
@@ -42,18 +43,18 @@ function names(value: unknown): readonly string[] {
 
 function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], secret: boolean): PropertyFacts[] {
   if (path.length > 16) return [];
-  if (isSchemaObject(schema.items)) {
+  if (isJsonObject(schema.items)) {
     const entry = resolveLocal(schema.items, root);
     return collect(entry, root, [...path, anyEntry], secret || entry['x-secret'] === true);
   }
   const found: PropertyFacts[] = [];
-  if (isSchemaObject(schema.additionalProperties)) {
+  if (isJsonObject(schema.additionalProperties)) {
     const entry = resolveLocal(schema.additionalProperties, root);
     found.push(...collect(entry, root, [...path, anyEntry], secret || entry['x-secret'] === true));
   }
-  if (!isSchemaObject(schema.properties)) return found;
+  if (!isJsonObject(schema.properties)) return found;
   for (const [name, raw] of Object.entries(schema.properties)) {
-    if (!isSchemaObject(raw)) continue;
+    if (!isJsonObject(raw)) continue;
     const property = resolveLocal(raw, root);
     const facts = {
       path: [...path, name],
@@ -64,7 +65,7 @@ function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], 
       mayHoldSecret: property['x-secret'] === 'recognised',
       plain: property['x-secret'] === false,
       lenient: property['x-on-invalid'] === 'default',
-      branch: isSchemaObject(property.properties),
+      branch: isJsonObject(property.properties),
     };
     found.push(facts, ...collect(property, root, facts.path, facts.secret));
   }
@@ -73,7 +74,7 @@ function collect(schema: JsonSchema, root: JsonSchema, path: readonly string[], 
 
 export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
   const file: unknown = schema['x-file'];
-  const fileFacts = isSchemaObject(file) ? file : {};
+  const fileFacts = isJsonObject(file) ? file : {};
   return {
     schema,
     properties: collect(schema, schema, [], false).filter(({ path }) => path[0] !== '$schema'),

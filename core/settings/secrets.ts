@@ -7,6 +7,7 @@ import { type MortiseError as Coded, MortiseError, type SecretsService } from '.
 import { isJsonObject } from '../sdk/json.js';
 import { makeFolders } from '../sdk/make-folders.js';
 import { maskSecret } from '../sdk/mask.js';
+import { serialQueue } from '../sdk/timing.js';
 import { secretReference } from './compute.js';
 import type { Environment } from './environment.js';
 import { member, toPointer } from './path.js';
@@ -51,7 +52,7 @@ export function createSecretStore(
   const watched = new WatchedFile(file, now);
   let stored: Stored = {};
   let problem: Coded | null = null;
-  let queue: Promise<unknown> = Promise.resolve();
+  const serially = serialQueue();
   /** It was read by a write, and no look has reported it yet. */
   let unreported = false;
 
@@ -108,11 +109,7 @@ export function createSecretStore(
       unreported = false;
       return changed;
     },
-    write(change) {
-      const written = queue.then(() => writeNow(change));
-      queue = written.catch(() => undefined);
-      return written;
-    },
+    write: (change) => serially(() => writeNow(change)),
   };
 }
 

@@ -76,16 +76,22 @@ export interface HttpSettings {
   readonly rateLimit: RateLimit | undefined;
   /** By tool name. */
   readonly toolRateLimits: Readonly<Record<string, RateLimit>>;
+  /** The client's address is the last one of `X-Forwarded-For`. */
   readonly trustProxy: boolean;
   /** Seconds; `write` 0 = no limit. */
   readonly timeouts: {
+    /** Receiving the headers. */
     readonly readHeader: number;
+    /** Receiving the whole request. */
     readonly read: number;
+    /** Sending a response that is no event stream. */
     readonly write: number;
+    /** Waiting for the next request on a connection. */
     readonly idle: number;
   };
 }
 
+/** Requests per caller: a bucket of `requests` that fills up in `seconds`. */
 export interface RateLimit {
   readonly requests: number;
   readonly seconds: number;

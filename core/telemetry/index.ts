@@ -5,7 +5,6 @@ export { createMetrics, type MetricsOptions } from './metrics.js';
 export {
   acceptRequestId,
   createTracing,
-  formatTraceparent,
   newCorrelationId,
   newSpanId,
   newTraceContext,

@@ -54,11 +54,6 @@ export function parseTraceparent(header: string | undefined): TraceContext | und
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Writes the header for a call to another system. */
-export function formatTraceparent(trace: TraceContext): string {
-  return `00-${trace.traceId}-${trace.spanId}-${trace.sampled ? '01' : '00'}`;
-}
-
 /** A new trace. */
 export function newTraceContext(sampled: boolean): TraceContext {
   return { traceId: newTraceId(), spanId: newSpanId(), sampled };

@@ -21,7 +21,7 @@ export interface TurnDeps {
   readonly metrics: TurnMetrics;
   /** Reports a refused caller to the audit trail. */
   readonly refused: (refusal: Refusal) => void;
-  /** Tells other plugins that a task command was answered. */
+  /** Announces to other plugins that a task command was answered. */
   readonly taskCompleted: (task: CompletedTask) => void;
   /** The model of chats that have chosen none while no model is active. */
   readonly model: ModelSlot | undefined;

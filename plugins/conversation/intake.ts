@@ -51,7 +51,7 @@ const unreadable: ObservationError = {
   message: 'the observation cannot be read',
 };
 
-/** No observation is handled for the platform because its publisher named nobody. */
+/** An observation without a principal is never handled on behalf of the platform. */
 const withoutPrincipal: ObservationError = {
   path: 'principal',
   code: 'required',

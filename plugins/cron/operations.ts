@@ -32,7 +32,7 @@ export interface Page<Position> {
   readonly after: Position | undefined;
 }
 
-/** What can be done with jobs, whoever asks: HTTP and the command line do the same. */
+/** What can be done with jobs. HTTP and the command line share these operations. */
 export class CronOperations {
   readonly #deps: CronDeps;
   readonly #scheduler: Scheduler;

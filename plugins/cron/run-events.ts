@@ -10,7 +10,7 @@ const gatherMs = 20;
 type Listener = (event: CronEvent) => void;
 
 /**
- * Tells watchers in this and all other processes what runs do. Delivery is best effort; the rows are the truth. Texts of a
+ * Publishes run events to watchers in this and all other processes. Delivery is best effort; the rows are the truth. Texts of a
  * workflow's nodes are not sent.
  */
 export class RunEvents implements Disposable {

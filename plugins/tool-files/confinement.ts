@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 import type { FileAccess, FileChange, TextFile, WorkspaceFiles } from 'mortise/contracts/tool-files';
-import type { FilesService, SettingsService } from 'mortise/sdk';
+import { type FilesService, type SettingsService, serialQueue } from 'mortise/sdk';
 import { inputError } from './errors.js';
 
 /** Folders of the data directory that tools may read. */
@@ -25,7 +25,6 @@ export function openWorkspaceFiles({ paths, files, fileRoots }: Confinement): Wo
   const roots = [paths.workspaceDir, ...extra.filter((root) => root !== '*' && isAbsolute(root))];
   const isUnlimited = extra.includes('*');
   const readable = readableData.map((folder) => join(paths.dataDir, folder));
-  let last: Promise<unknown> = Promise.resolve();
 
   /** The real path of a path anywhere on the machine. */
   async function realOf(path: string): Promise<string> {
@@ -64,11 +63,7 @@ export function openWorkspaceFiles({ paths, files, fileRoots }: Confinement): Wo
     locate,
     isReadable: (real) => isAllowed(real, 'read'),
     readText: async (path, access = 'read') => readTextFile(await locate(path, access)),
-    exclusive(run) {
-      const result = last.then(run);
-      last = result.catch(() => undefined);
-      return result;
-    },
+    exclusive: serialQueue(),
     commit: (changes, signal) => commitAll(changes, files, signal),
   };
 }

@@ -25,7 +25,7 @@ export interface ConnectOptions {
   /** Folder that programs start in. */
   readonly cwd: string;
   readonly version: string;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the last caller has left. */
   readonly signal: AbortSignal;
   /** The list of tools has changed. */
   readonly changed: () => void;

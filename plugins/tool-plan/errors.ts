@@ -6,7 +6,7 @@ const table = {
   invalid_tool_input: [400, 'invalid tool input'],
   tool_not_available: [400, 'the tool is not available here'],
   tool_conflict: [409, 'the request id is pending'],
-  tool_timeout: [504, 'nobody answered in time'],
+  tool_timeout: [504, 'there was no answer in time'],
   request_user_input_not_found: [404, 'request_user_input request not found'],
   request_user_input_mismatch: [409, 'request_user_input ownership mismatch'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;

@@ -93,7 +93,7 @@ export class ShellSessions {
     return this.#read(session, limited(yield_time_ms, stdinYieldMs), max_output_tokens, ctx);
   }
 
-  /** Ends sessions that nobody has used for ten minutes. */
+  /** Ends sessions that have been unused for ten minutes. */
   closeIdle(): void {
     for (const session of this.#sessions.values()) {
       if (this.#now() - session.usedAt >= idleMs) this.#close(session);

@@ -13,7 +13,7 @@ const sql =
     for (const statement of statements) lab.sql(kb, statement);
   };
 
-/** Tells searchers that rows have changed. */
+/** Notifies searchers that rows have changed. */
 const revise = 'update kb_repos set revision = revision + 1';
 
 /** One fault for each gate: damaged data or a test plugin. The gate must fail with it. */

@@ -136,7 +136,7 @@ describe('every command of every plugin', function () {
     });
   });
 
-  it('says in words what is wrong, and ends quietly when nobody reads it', async () => {
+  it('explains errors in words, and ends quietly when its output is closed', async () => {
     await forEachCommand(oneEach(), async (words) => {
       if (endless.has(words.join(' '))) return;
       const line = [process.execPath, ...commandLine(server.origin, words)].map((word) => `'${word}'`).join(' ');

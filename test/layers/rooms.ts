@@ -46,7 +46,7 @@ export const rooms: readonly Room[] = [
   { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'files', path: 'core/files/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
 
-  // The rooms that do the work. They do not know each other, except that the kernel reads the desired state.
+  // The rooms that do the work. They do not know each other, except for the types of the settings.
   {
     name: 'kernel',
     path: 'core/kernel/',
@@ -67,7 +67,7 @@ export const rooms: readonly Room[] = [
     testsUse: [...testing, 'schedule', 'schema'],
   },
   { name: 'settings', path: 'core/settings/', uses: [...everywhereInCore, 'schema', 'files'], testsUse: testing },
-  { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
+  { name: 'http', path: 'core/http/', uses: [...everywhereInCore, 'schema', 'settings'], testsUse: testing },
   { name: 'fetch', path: 'core/fetch/', uses: everywhereInCore, testsUse: testing },
   { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },

@@ -68,7 +68,7 @@ describe('the command line and the database', function () {
     });
   });
 
-  it('tells of a database that does not answer, and of all that the files say, as findings', async () => {
+  it('reports a database that does not answer, and all that the files say, as findings', async () => {
     const folder = await offlineFolder(
       { admin: on, gone: on },
       { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' },

@@ -86,7 +86,7 @@ describe('what is typed after a command of a plugin', function () {
       expect(admin.json()).to.deep.equal({ admin: true });
     });
 
-    it('is run by who has the right, and else told how to have it from a command line', async () => {
+    it('runs for callers with the right, and explains to others how to get it on the command line', async () => {
       const right = await withKey('--admin-key', keys.GOVERNANCE_ADMIN_KEY, 'lamp', '--on', '--watts', '100');
       expect([right.code, right.stdout]).to.deep.equal([0, 'Done.\n']);
       const none = await withKey('lamp', '--on');

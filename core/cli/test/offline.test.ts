@@ -42,7 +42,7 @@ describe('the command line without a server', function () {
     expect((await folder.run('config', 'host')).stderr).to.contain('this is what the files say');
   });
 
-  it('refuses the configuration of nobody, and names those that have one', async () => {
+  it('refuses the configuration of an unknown owner, and lists the known ones', async () => {
     const refused = await folder.run('config', 'nope');
     expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
     expect(refused.stderr).to.match(/^\[cli_error\] "nope" .*\n {2}There are: host, admin, .*\blogbook\b/);

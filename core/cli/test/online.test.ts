@@ -121,14 +121,14 @@ describe('the command line with a server', function () {
     expect((await cli('plugin', 'tree')).stdout).to.match(/^upper \(active\) import .*\n {2}base \(active\)/m);
   });
 
-  it('tells every effective value and where it came from', async () => {
+  it('prints every effective value and where it came from', async () => {
     const { stdout } = await cli('config', 'host');
     expect(stdout).to.match(/^host\.http\.port +0 +environment MORTISE_PORT$/m);
     const refused = await cli('config', 'nope');
     expect([refused.code, refused.stdout, refused.stderr.includes('There are: host, ')]).to.deep.equal([1, '', true]);
   });
 
-  it('tells whether the server is ready, and what it waits for', async () => {
+  it('reports whether the server is ready, and what it waits for', async () => {
     expect((await cli('status')).stdout).to.match(/^Mortise \S+ is ready\.\n$/);
     const text = await readFile(host.pluginsFile, 'utf8');
     const { plugins, ...rest } = JSON.parse(text) as { plugins: Record<string, object> };

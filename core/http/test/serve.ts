@@ -1,14 +1,8 @@
 import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
 import type { CallContext, Logger, ManifestRoute, Refusal, RouteContribution } from '../../sdk/index.js';
-import {
-  createHttpServer,
-  type HttpDeps,
-  type HttpServer,
-  type HttpServerSettings,
-  type MountedRoute,
-  type RouteInvoker,
-} from '../index.js';
+import type { HttpSettings } from '../../settings/types.js';
+import { createHttpServer, type HttpDeps, type HttpServer, type MountedRoute, type RouteInvoker } from '../index.js';
 import { testMounts } from './test-mounts.js';
 
 /** A server under test, with the refusals and log lines that it emitted. */
@@ -31,7 +25,7 @@ export interface Answer {
 
 const running: HttpServer[] = [];
 
-export const settings: HttpServerSettings = {
+export const settings: HttpSettings = {
   host: '127.0.0.1',
   port: 0,
   apiKey: undefined,
@@ -48,7 +42,7 @@ export const settings: HttpServerSettings = {
 /** Starts a server on a free port. Stopped by {@link stopAll}. */
 export async function serve(
   routes: readonly MountedRoute[],
-  changes: Partial<HttpServerSettings> = {},
+  changes: Partial<HttpSettings> = {},
   dependencies: Partial<HttpDeps> = {},
 ): Promise<Served> {
   const refusals: Refusal[] = [];

@@ -59,7 +59,7 @@ describe('the configuration of a plugin', () => {
     return { settings, config: await settings.own<Config>('kb', of) };
   }
 
-  it('is told to be nested too deep, and keeps its last good state', async () => {
+  it('reports a file that is nested too deep, and keeps its last good state', async () => {
     const { settings, config } = await owned({}, { limit: 0.25 });
     await project.write(file, `{"extra": ${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`);
     await settings.poll();
@@ -112,7 +112,7 @@ describe('the configuration of a plugin', () => {
     expect(settings.findings()[0]).to.deep.include({ severity: 'error', key: 'kb', code: 'invalid_config' });
   });
 
-  it('becomes valid by itself once the file is mended, and tells that there was nothing before', async () => {
+  it('becomes valid by itself once the file is fixed, and reports that there was no configuration before', async () => {
     const { settings, config } = await owned({}, '{"limit": 7}');
     expect(config.problem?.message).to.equal(`${shown}: /limit is 7: it must be a number from 0 to 1.`);
     expect(project.alerts.map((alert) => [alert.source, alert.severity, alert.code])).to.deep.equal([
@@ -226,7 +226,7 @@ describe('the configuration of a plugin', () => {
     ]);
   });
 
-  it('names the schema when its own default is not allowed, and takes a file that mends it', async () => {
+  it('names the schema when its own default is not allowed, and takes a file that fixes it', async () => {
     const properties = { limit: { type: 'number', maximum: 1, default: 7 } };
     const { settings, config } = await owned({}, undefined, { type: 'object', properties });
     expect(config.problem?.message).to.match(/^config\.schema\.json: the default of \/limit is 7: it must be /);
@@ -235,12 +235,12 @@ describe('the configuration of a plugin', () => {
     expect(config.problem).to.equal(null);
   });
 
-  it('is not waited for when a pattern of its schema tries for ever, and is taken once that is mended', async () => {
+  it('is refused when a pattern of its schema backtracks without end, and accepted once the pattern is fixed', async () => {
     const properties = { name: { type: 'string', pattern: '^(a+)+$' } };
     const { settings, config } = await owned({}, { name: `${'a'.repeat(40)}!` }, { type: 'object', properties });
     expect(config.snapshot).to.equal(undefined);
     expect(config.problem?.message).to.match(
-      /^config\.schema\.json: the check of .*kb\.json takes .* tries for ever\.$/,
+      /^config\.schema\.json: the check of .*kb\.json takes .* backtracks without end\.$/,
     );
     await project.write(file, { name: 'aaa' });
     await settings.poll();
@@ -259,7 +259,7 @@ describe('the configuration of a plugin', () => {
     expect(await settings.serviceFor('kb').reload()).to.deep.equal({ changed: true, revision: 2, error: null });
   });
 
-  it('lets a variable name another file and another rhythm', async () => {
+  it('lets a variable name another file and another interval', async () => {
     const placed = { ...schema, 'x-file': { env: ['MORTISE_KB_CONFIG'], pollEnv: ['MORTISE_KB_RELOAD_MS'] } };
     await project.write('other/kb.json', { limit: 0.7 });
     const { config } = await owned(
@@ -316,7 +316,7 @@ describe('the configuration of a plugin', () => {
     expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['config_listener_failed']);
   });
 
-  it('is not told of anything after it was let go', async () => {
+  it('does not notify listeners after it is disposed', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     let told = 0;
     config.subscribe(() => {

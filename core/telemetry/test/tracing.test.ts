@@ -1,7 +1,7 @@
 import { context, ROOT_CONTEXT, type Span, type SpanContext, type Tracer, trace } from '@opentelemetry/api';
 import { expect } from 'chai';
 import { MortiseError } from '../../sdk/index.js';
-import { acceptRequestId, createTracing, formatTraceparent, newCorrelationId, parseTraceparent } from '../tracing.js';
+import { acceptRequestId, createTracing, newCorrelationId, parseTraceparent } from '../tracing.js';
 
 const header = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
@@ -57,14 +57,13 @@ function registerProvider(): { spans: Recorded[]; remove: () => void } {
 }
 
 describe('traces', () => {
-  it('read and write the W3C header', () => {
+  it('read the W3C header', () => {
     const parsed = parseTraceparent(header);
     expect(parsed).to.deep.equal({
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       spanId: '00f067aa0ba902b7',
       sampled: true,
     });
-    expect(parsed && formatTraceparent(parsed)).to.equal(header);
   });
 
   for (const bad of [
@@ -88,7 +87,7 @@ describe('traces', () => {
     expect(tracing.enabled).to.equal(false);
     const begun = tracing.begin('request', header);
     expect(begun.span).to.equal(undefined);
-    expect(formatTraceparent(begun.trace)).to.equal(header);
+    expect(begun.trace).to.deep.equal(parseTraceparent(header));
     expect(tracing.start('call', begun.trace)).to.equal(undefined);
   });
 

@@ -36,7 +36,7 @@ export interface SubmitTurnOptions {
   /** How long the turn may wait for its session; the limits of `/agent/process` when absent. */
   readonly wait?: QueueWait | undefined;
   readonly idempotency?: TurnRequest['idempotency'];
-  /** Identifies the event of a platform whose duplicates the entry point removes; stands in the observation's evidence. */
+  /** Identifies the event of a platform, so that the entry point can drop duplicates; recorded in the observation's evidence. */
   readonly eventId?: string | undefined;
   /** The caller has already looked for a stored answer of this key: it is not looked up again. */
   readonly replayChecked?: boolean | undefined;

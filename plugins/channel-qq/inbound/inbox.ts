@@ -179,7 +179,7 @@ function principalOf({ userId }: QqEvent): Principal {
   return { id: 'channel:qq', actor: userId, admin: false, loopback: false, authenticated: false };
 }
 
-/** The call of an event that nobody waits for. */
+/** The call of an event without a waiting caller. */
 function backgroundCall(event: StoredEvent, log: Logger, signal: AbortSignal): CallContext {
   return {
     signal,

@@ -62,7 +62,7 @@ const marks = (Object.keys(shapes) as ObservationType[])
   .filter((type) => type !== 'system')
   .map((type) => ({ type, marks: [shapes[type].name ?? ['text', 'attachments', 'mentions', 'reply_to']].flat() }));
 
-/** The type whose payload this is, when it has nothing that tells its own type and something that tells another. */
+/** The type whose payload this is, when it has no member of its own type and members of another. */
 function otherShape(type: ObservationType, value: Payload): ObservationType | undefined {
   const { name, members } = shapes[type];
   if (name === undefined ? hasOne(value, members) : Object.hasOwn(value, name)) return undefined;

@@ -7,7 +7,7 @@ import { migrations, schemaVersion, tables } from './schema.js';
 export interface IndexFile {
   readonly file: string;
   readonly database: Database;
-  /** What was repaired while opening; the report that tells it takes it away. */
+  /** What was repaired while opening; cleared by the report that shows it. */
   readonly repaired: string[];
   /** Whether the file of this connection is still the one on disk and has all its tables. */
   isCurrent(): boolean;
@@ -169,18 +169,13 @@ function isNoDatabase(file: string): boolean {
   }
 }
 
-/** Renames a damaged file with its log. @returns the name that it has now, without its folder */
-function moveAside(file: string): string {
+/** Renames an index file with its log, so that it is built again. @returns the name that it has now, without its folder */
+export function moveAside(file: string): string {
   const suffix = `damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   for (const part of ['', '-wal', '-shm']) {
     if (existsSync(`${file}${part}`)) renameSync(`${file}${part}`, `${file}.${suffix}${part}`);
   }
   return `kb.db.${suffix}`;
-}
-
-/** Moves the index aside, to build it again. */
-export function setAside(file: string): string {
-  return moveAside(file);
 }
 
 function identityOf(file: string): string {

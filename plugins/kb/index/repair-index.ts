@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
-import { openIndex, setAside } from './open-index.js';
+import { moveAside, openIndex } from './open-index.js';
 import { columnFrequencies, decodeStream, frequencyColumn, termFrequencies } from './token-stream.js';
 import { searchTerm } from './write-source.js';
 
@@ -97,7 +97,7 @@ function run(
     if (!isIntact) {
       add('integrity', 1, 'The file is moved aside and built again.', () => {
         database.close();
-        setAside(file);
+        moveAside(file);
       });
       return { checks, needs_refresh: true };
     }

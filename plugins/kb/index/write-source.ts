@@ -19,8 +19,6 @@ export interface SourceFacts {
   readonly commitTime: number | null;
 }
 
-export type SourceStatus = 'indexed' | 'stale' | 'skipped' | 'error';
-
 /** Why a file is not indexed. */
 export interface SourceProblem {
   readonly status: 'skipped' | 'error';

@@ -1,4 +1,4 @@
-import type { CallOptions, Logger } from 'mortise/sdk';
+import { type CallOptions, type Logger, serialQueue } from 'mortise/sdk';
 import type { RefreshReport } from '../contract/kb.js';
 import { kbError } from '../errors.js';
 import { SlowFile, type Thread } from '../threads/thread.js';
@@ -85,12 +85,8 @@ export function createFillIndex({ settings, worker, log }: FillDeps, embedder: B
   };
 
   /** One after the other, so that no content is embedded twice. */
-  let embedding: Promise<unknown> = Promise.resolve();
-  const buildVectors: FillIndex['buildVectors'] = (...args) => {
-    const built = embedding.then(() => embed(...args));
-    embedding = built.catch(() => undefined);
-    return built;
-  };
+  const serially = serialQueue();
+  const buildVectors: FillIndex['buildVectors'] = (...args) => serially(() => embed(...args));
 
   const refresh: FillIndex['refresh'] = async (repo, request, ctx, options) => {
     const report = await readFiles(repo, request, ctx);

@@ -243,7 +243,7 @@ describe('a refresh of the knowledge base', () => {
     expect(found(await repair({ check: true }))).to.deep.equal([]);
   });
 
-  it('tells a second refresh of the same repo that one is running', async () => {
+  it('refuses a second refresh of a repo while one is running', async () => {
     for (let index = 0; index < 300; index += 1) await kb.write(`many/${index}.md`, document(index));
     const first = await kb.ask('POST', '/kb/refresh', {});
     const second = await kb.ask('POST', '/kb/refresh', {});

@@ -12,7 +12,7 @@ import {
   storeVectors,
   vectorsOf,
 } from '../index/embeddings.js';
-import { createIntegrityCheck, type IndexFile, openIndex, setAside, toUnavailable } from '../index/open-index.js';
+import { createIntegrityCheck, type IndexFile, moveAside, openIndex, toUnavailable } from '../index/open-index.js';
 import {
   type ChunkQuery,
   healthOf,
@@ -172,7 +172,7 @@ export function createOperations(file: string, analysis: TextAnalysis) {
     /** Moves an unusable index aside. */
     setAside: (): string | undefined => {
       close();
-      return existsSync(file) ? setAside(file) : undefined;
+      return existsSync(file) ? moveAside(file) : undefined;
     },
     vectors: (hashes: readonly string[], embedder: EmbedderId) =>
       reading(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isSensitiveName } from 'mortise/sdk';
+import { Pointer } from 'rfc6902';
 
 /** A value that is no object and no list, by the names on the way to it. */
 interface Leaf {
@@ -22,7 +23,7 @@ export function changedSecrets(before: unknown, after: unknown): readonly string
       const names = (was ?? is)?.names ?? [];
       if (names.at(-1) !== 'base_url' || isSecret(names)) return isSecret(names);
       // A provider that is removed as a whole sends nothing any more.
-      const provider = pointerOf(names.slice(0, -1));
+      const provider = new Pointer(['', ...names.slice(0, -1)]).toString();
       const remains = [...next.keys()].some((other) => other === provider || other.startsWith(`${provider}/`));
       return remains && originOf(was?.value) !== originOf(is?.value);
     })
@@ -61,7 +62,8 @@ export function maskSecrets(document: unknown, other?: unknown): unknown {
       return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mask(member, [...names, name])]));
     }
     if (!names.some((name) => isSensitiveName(name)) && !isSecret(names)) return value;
-    if (others === undefined || isDeepStrictEqual(others.get(pointerOf(names))?.value, value)) return mark;
+    if (others === undefined || isDeepStrictEqual(others.get(new Pointer(['', ...names]).toString())?.value, value))
+      return mark;
     return changedMark;
   };
   return mask(document, []);
@@ -75,14 +77,10 @@ export function maskLine(line: string, isAdded: boolean): string {
 }
 
 function leavesByPointer(document: unknown): ReadonlyMap<string, Leaf> {
-  return new Map([...leaves(document, [])].map((leaf) => [pointerOf(leaf.names), leaf]));
+  return new Map([...leaves(document, [])].map((leaf) => [new Pointer(['', ...leaf.names]).toString(), leaf]));
 }
 
 function* leaves(value: unknown, names: readonly string[]): Generator<Leaf> {
   if (typeof value !== 'object' || value === null) yield { names, value };
   else for (const [name, member] of Object.entries(value)) yield* leaves(member, [...names, name]);
-}
-
-function pointerOf(names: readonly string[]): string {
-  return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

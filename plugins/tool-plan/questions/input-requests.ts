@@ -43,7 +43,7 @@ interface Row {
 }
 
 const table = 'agent.input_requests';
-/** Tells the replica that waits. */
+/** Notifies the waiting replica. */
 const channel = 'input-answered';
 
 /** The rows of questions; only this class changes their state: pending, then answered or expired. */
@@ -95,14 +95,14 @@ export class InputRequests {
     return row && this.#database.codec.parseJson<Answers>(row.answers);
   }
 
-  /** Ends a question that nobody answered. @returns false when it was answered meanwhile */
+  /** Ends an unanswered question. @returns false when it was answered meanwhile */
   async expire(requestId: string): Promise<boolean> {
     const changed = await this.#rows().where({ request_id: requestId, state: 'pending' }).update({ state: 'expired' });
     return changed > 0;
   }
 
   /**
-   * Stores the answers and tells the replica that waits.
+   * Stores the answers and notifies the waiting replica.
    *
    * @param bound the only user that the caller may answer for
    * @throws request_user_input_not_found, request_user_input_mismatch, invalid_request for an unknown question

@@ -1,4 +1,4 @@
-/** What a command has written and nobody has read yet: its beginning, up to a limit, and that there was more. */
+/** Unread output of a command: its beginning, up to a limit, and whether there was more. */
 export class OutputBuffer {
   readonly #limit: number;
   #chunks: Buffer[] = [];

@@ -107,12 +107,12 @@ export class ChatScreen {
     this.update({ input: emptyText, suggestion: 0, top: 'end' });
     if (word !== undefined) return this.#run(word);
     const message = await this.#guarded(() => this.#expanded(text));
-    // What could not be sent is typed again by nobody.
+    // A text that could not be sent must not have to be typed again.
     if (message === undefined) return this.update({ input: typed(input.text) });
     await this.#send(message);
   }
 
-  /** Cancels the running turn: the gateway cancels what nobody reads. */
+  /** Cancels the running turn: the gateway cancels turns without a reader. */
   cancel(): void {
     const { turn } = this.#state;
     if (!turn || turn.isCancelling) return;

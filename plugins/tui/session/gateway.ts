@@ -152,7 +152,7 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
         throw error;
       }
     },
-    /** Questions of this session that nobody has answered yet. */
+    /** Unanswered questions of this session. */
     questions: async (sessionId: string): Promise<readonly QuestionRequest[]> => {
       const query = `${owner}&session_id=${encodeURIComponent(sessionId)}`;
       const rows = await read<readonly { request_id: string; questions: readonly Question[] }[]>(
