@@ -12,7 +12,7 @@ import type { CompiledSchema } from '../schema/types.js';
 import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
 import { extensionPoints } from '../sdk/points/declarations.js';
 import { openPluginsFile, openSettings } from '../settings/index.js';
-import type { Desired, PluginsFile, Settings } from '../settings/types.js';
+import type { Desired, PluginsFile, Settings, SettingsSource } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostMetrics, LogSink } from '../telemetry/types.js';
 import { Composition, parts } from './composition.js';
@@ -22,10 +22,7 @@ import { onlyPlugins, openDesiredState } from './desired-state.js';
 import { SeenFiles } from './file-edits.js';
 import { hostServices, openPluginScope } from './plugin-scope.js';
 
-export interface CoreOptions {
-  readonly projectDir: string;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly cwd?: string;
+export interface CoreOptions extends SettingsSource {
   /** Plugins that do not come from folders. */
   readonly extraEntries?: readonly CatalogueEntry[];
   /** Only required plugins. */
@@ -136,8 +133,9 @@ export function coreParts(options: CoreOptions): Composition {
  * The parts of a process that reads what there is and runs no plugin. Where a team keeps the desired state in its
  * database, it is read and written there, unless only the files are asked for.
  */
-export function offlineParts(projectDir: string, filesOnly: boolean): Composition {
-  return sharedParts({ projectDir }, (settings) => {
+export function offlineParts(source: SettingsSource, filesOnly: boolean): Composition {
+  const { projectDir } = source;
+  return sharedParts(source, (settings) => {
     const sink = createLogSink({ level: 'silent', destination: 'stderr' });
     for (const secret of settings.secrets()) sink.hide(secret);
     return sink;
@@ -200,16 +198,13 @@ async function useOtherStorage(all: Composition): Promise<void> {
 }
 
 /** What every process begins with. */
-function sharedParts(
-  { projectDir, env, cwd }: CoreOptions,
-  openLog: (settings: Settings) => LogSink | Promise<LogSink>,
-): Composition {
+function sharedParts(source: SettingsSource, openLog: (settings: Settings) => LogSink | Promise<LogSink>): Composition {
   return new Composition()
     .part(
       parts.settings,
       async () => {
-        cacheValidators(join(projectDir, '.runtime', 'validators'));
-        const opened = await openSettings({ projectDir, ...(env ? { env } : {}), ...(cwd ? { cwd } : {}) });
+        cacheValidators(join(source.projectDir, '.runtime', 'validators'));
+        const opened = await openSettings(source);
         if (opened.ok) return opened.settings;
         throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));
       },

@@ -6,7 +6,7 @@ import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { Points } from '../sdk/points.js';
 import { openSettings } from '../settings/index.js';
-import type { FileWrite } from '../settings/types.js';
+import type { FileWrite, SettingsSource } from '../settings/types.js';
 import { parts } from './composition.js';
 import { offlineParts } from './core-parts.js';
 
@@ -38,10 +38,10 @@ export interface OfflineControl {
  * @throws MortiseError for unusable settings or an unreachable database
  */
 export async function openOffline(
-  projectDir: string,
+  source: SettingsSource,
   { filesOnly = false }: { readonly filesOnly?: boolean } = {},
 ): Promise<OfflineControl> {
-  const composition = await offlineParts(projectDir, filesOnly)
+  const composition = await offlineParts(source, filesOnly)
     .open()
     .catch((error: unknown) => {
       throw error instanceof AggregateError ? error.errors[0] : error;
@@ -110,10 +110,13 @@ export async function openOffline(
 }
 
 /** Every effective value with its source, from the files and the environment. @throws MortiseError */
-export async function readConfig(projectDir: string, owner: string | undefined): Promise<readonly EffectiveValue[]> {
+export async function readConfig(
+  source: SettingsSource,
+  owner: string | undefined,
+): Promise<readonly EffectiveValue[]> {
   // The host's own settings are needed most when the rest does not work.
   if (owner === 'host') {
-    const opened = await openSettings({ projectDir });
+    const opened = await openSettings(source);
     if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
     try {
       return opened.settings.effective(owner);
@@ -121,7 +124,7 @@ export async function readConfig(projectDir: string, owner: string | undefined):
       await opened.settings.dispose();
     }
   }
-  const offline = await openOffline(projectDir);
+  const offline = await openOffline(source);
   try {
     return offline.effective(owner);
   } finally {

@@ -3,8 +3,9 @@ import type { Principal } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { PlatformChange } from '../sdk/events.js';
 import type { CommandInput, CommandResult } from '../sdk/points/command.js';
-import type { FileWrite } from '../settings/types.js';
+import type { FileWrite, SettingsSource } from '../settings/types.js';
 import { type App, openApp } from './app.js';
+import type { CoreOptions } from './core-parts.js';
 import { SeenFiles } from './file-edits.js';
 import { openOffline } from './offline.js';
 
@@ -12,8 +13,9 @@ import { openOffline } from './offline.js';
 const operator: Principal = Object.freeze({ id: 'local', admin: true, loopback: true, authenticated: false });
 
 export interface OfflineRun {
-  readonly projectDir: string;
+  readonly source: SettingsSource;
   readonly signal: AbortSignal;
+  readonly logTo?: CoreOptions['logTo'];
   /** Not even errors are logged (unless a log level is set): a script reads the output of the command. */
   readonly quiet: boolean;
   /** Gets the results of a command that goes on. */
@@ -22,7 +24,7 @@ export interface OfflineRun {
 
 /** Runs a contributed command without a server: boots its plugin and what that requires, without a port. @throws MortiseError */
 export async function runCommandOffline(key: string, input: CommandInput, run: OfflineRun): Promise<CommandResult> {
-  const offline = await openOffline(run.projectDir);
+  const offline = await openOffline(run.source);
   let owner: string | undefined;
   let needed: readonly string[];
   try {
@@ -33,12 +35,13 @@ export async function runCommandOffline(key: string, input: CommandInput, run: O
   }
   return withApp(run, needed, async (app) => {
     if (owner !== undefined) expectActive(app, [owner]);
-    const options = { signal: run.signal, principal: operator };
+    const { signal } = run;
+    const options = { signal, principal: operator };
     let result = await app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), options);
     while (result.again) {
       const { resume, afterMs } = result.again;
       run.each?.(result);
-      await delay(afterMs, undefined, { signal: run.signal });
+      await delay(afterMs, undefined, { signal });
       const next = { ...input, resume };
       result = await app.kernel.points.call('command', key, (command, ctx) => command.run(next, ctx), options);
     }
@@ -77,7 +80,7 @@ export interface Migrated {
 
 /** Starts the enabled plugins that own tables, without a port, and stops them again: a start applies migrations. */
 export async function migrateOffline(run: OfflineRun): Promise<Migrated> {
-  const offline = await openOffline(run.projectDir);
+  const offline = await openOffline(run.source);
   let owners: readonly string[];
   let needed: readonly string[];
   try {
@@ -100,14 +103,15 @@ export async function migrateOffline(run: OfflineRun): Promise<Migrated> {
 }
 
 async function withApp<R>(
-  { projectDir, signal, quiet }: OfflineRun,
+  { source, signal, logTo, quiet }: OfflineRun,
   only: readonly string[],
   use: (app: App, migrationsBefore: readonly string[]) => Promise<R>,
 ): Promise<R> {
-  const { env } = process;
+  const { env = process.env } = source;
   const app = await openApp({
-    projectDir,
+    ...source,
     only,
+    ...(logTo ? { logTo } : {}),
     // The output of a command is its answer, so the log is limited to errors.
     env: {
       ...env,

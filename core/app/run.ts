@@ -51,7 +51,7 @@ const answersWithinMs = 2_000;
 
 /** The address of the API, if a server answers there. */
 async function runningServer(projectDir: string): Promise<string | undefined> {
-  const base = (process.env.MORTISE_API_BASE ?? (await serverAddress(projectDir)).base).replace(/\/$/, '');
+  const base = (process.env.MORTISE_API_BASE ?? (await serverAddress({ projectDir })).base).replace(/\/$/, '');
   try {
     const response = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(answersWithinMs) });
     const { ok } = (await response.json()) as { readonly ok?: unknown };

@@ -1,5 +1,5 @@
 import { openSettings } from '../settings/index.js';
-import type { HostSettings } from '../settings/types.js';
+import type { HostSettings, SettingsSource } from '../settings/types.js';
 
 /** Where the server of this project listens, and its keys, according to its settings. */
 export interface ServerAddress {
@@ -14,8 +14,8 @@ export interface ServerAddress {
 const defaultPort = 8088;
 
 /** Unusable settings give the defaults: the caller asks the server, or reports that it does not answer. */
-export async function serverAddress(projectDir: string): Promise<ServerAddress> {
-  const opened = await openSettings({ projectDir });
+export async function serverAddress(source: SettingsSource): Promise<ServerAddress> {
+  const opened = await openSettings(source);
   if (!opened.ok) return { base: `http://127.0.0.1:${defaultPort}`, apiKey: undefined, adminKey: undefined };
   try {
     const { locale, http } = opened.settings.host;

@@ -46,7 +46,7 @@ export async function changeAndRecord<T>(
 }
 
 async function record(
-  { projectDir, signal, json }: CommandEnvironment,
+  { offline, process, json }: CommandEnvironment,
   listeners: readonly string[],
   writes: FileWrites,
   operation: Operation,
@@ -65,7 +65,7 @@ async function record(
       details,
       ...(refusal === undefined ? {} : { refusal }),
     } as const;
-    await recordOffline(change, listeners, writes, { projectDir, signal, quiet: true });
+    await recordOffline(change, listeners, writes, offline(true));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     // With --json, stderr holds one object: the error of the command itself, if it has one.

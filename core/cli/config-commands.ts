@@ -30,7 +30,9 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
         value.origin ? `${value.source} ${value.origin}` : value.source,
       ]);
       // What is read by another program is not cut: only a terminal has a width.
-      await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, process.stdout.columns), { values });
+      await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, environment.process.stdout.columns), {
+        values,
+      });
     });
 
   config
@@ -49,7 +51,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
       if ((value === undefined) !== stdin) {
         throw new CommandError('Give the value, or --stdin.', 'Usage: mortise config set <name> <value>');
       }
-      await change(environment, name, value ?? (await readAll(process.stdin)).replace(/\r?\n$/, ''));
+      await change(environment, name, value ?? (await readAll(environment.process.stdin)).replace(/\r?\n$/, ''));
     });
 
   config
@@ -64,7 +66,7 @@ async function readValues(
   owner: string | undefined,
 ): Promise<readonly EffectiveValue[]> {
   const server = await environment.server();
-  if (!server) return (await import('../app/offline.js')).readConfig(environment.projectDir, owner);
+  if (!server) return (await import('../app/offline.js')).readConfig(environment.source, owner);
   const query = owner ? `?owner=${encodeURIComponent(owner)}` : '';
   return (await server.request<{ values: readonly EffectiveValue[] }>('GET', `/admin/config${query}`)).values;
 }

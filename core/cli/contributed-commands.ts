@@ -9,6 +9,7 @@ import { MortiseError } from '../sdk/errors.js';
 import { isJsonObject } from '../sdk/json.js';
 import type { ClientCommand, CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
 import { oneLine, printableText } from '../sdk/text.js';
+import type { CallingProcess } from './calling-process.js';
 import { checkInput, type NamedOption } from './check-input.js';
 import { ApiError } from './client.js';
 import type { CommandEnvironment } from './environment.js';
@@ -121,25 +122,26 @@ function addCommand(
     const { args } = command;
     const own = ownValues(command, known);
     checkInput(one, { args, options: own }, known);
-    const options = await withDocuments(await withFiles(own, files), documents);
-    const { columns = 80, isTTY } = process.stdout;
+    const { process } = environment;
+    const { env, cwd, stdout, stderr } = process;
+    const options = await withDocuments(await withFiles(own, files, process), documents, process);
+    const { columns = 80, isTTY } = stdout;
     const terminal = isTTY ? { terminal: { columns } } : {};
-    const input = { args, options, json: environment.json, cwd: process.cwd(), ...terminal };
+    const input = { args, options, json: environment.json, cwd, ...terminal };
     const result = await run(environment, one, input).catch((error: unknown) => {
       throw new UnfinishedRun(one.failureExit ?? exitCodes.refused, error);
     });
     if (result.exitCode === exitCodes.wrongUsage) throw misused(one, result);
-    const rows =
-      result.table && table(result.table.head, result.table.rows, process.stdout.columns, result.table.whole);
-    const isStyled = result.spans !== undefined && isTTY && !environment.json && process.env.NO_COLOR === undefined;
-    if (result.verbatim && !environment.json) process.stdout.write(isTTY ? printableText(result.text) : result.text);
-    else if (isStyled) process.stdout.write(`${styledText(result.spans ?? [])}\n`);
+    const rows = result.table && table(result.table.head, result.table.rows, stdout.columns, result.table.whole);
+    const isStyled = result.spans !== undefined && isTTY && !environment.json && env.NO_COLOR === undefined;
+    if (result.verbatim && !environment.json) stdout.write(isTTY ? printableText(result.text) : result.text);
+    else if (isStyled) stdout.write(`${styledText(result.spans ?? [])}\n`);
     else
       environment.print(
         [...(rows ? [rows] : []), ...(rows && result.text === '' ? [] : [result.text])].join('\n'),
         result.data,
       );
-    if (result.detail) process.stderr.write(`${printableText(result.detail)}\n`);
+    if (result.detail) stderr.write(`${printableText(result.detail)}\n`);
     environment.exitWith(result.exitCode);
   });
 }
@@ -151,17 +153,21 @@ function ownValues(command: Command, known: readonly NamedOption[]): CommandInpu
 }
 
 /** Reads the files on the caller's machine, because the command may run on another one; `-` is standard input. */
-async function withFiles(options: CommandInput['options'], names: readonly string[]): Promise<CommandInput['options']> {
+async function withFiles(
+  options: CommandInput['options'],
+  names: readonly string[],
+  process: CallingProcess,
+): Promise<CommandInput['options']> {
   const texts: Record<string, string> = {};
   for (const name of names) {
     const path = options[name];
-    if (typeof path === 'string') texts[name] = await readText(path);
+    if (typeof path === 'string') texts[name] = await readText(path, process);
   }
   return { ...options, ...texts };
 }
 
 /** The text of a file, or of standard input (`-`). Bytes of another encoding would be replaced without a word. */
-async function readText(path: string): Promise<string> {
+async function readText(path: string, process: CallingProcess): Promise<string> {
   const named = path === '-' ? 'Standard input' : path;
   const bytes = await (path === '-' ? readAll(process.stdin) : readFile(path)).catch((error: { code?: unknown }) => {
     const why = error.code === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
@@ -175,13 +181,14 @@ async function readText(path: string): Promise<string> {
 async function withDocuments(
   options: CommandInput['options'],
   names: readonly string[],
+  process: CallingProcess,
 ): Promise<CommandInput['options']> {
   const texts: Record<string, string> = {};
   for (const name of names) {
     const given = options[name];
     if (typeof given !== 'string') continue;
     const path = given.startsWith('@') ? given.slice(1) : given === '-' ? given : undefined;
-    const text = path === undefined ? given : await readText(path);
+    const text = path === undefined ? given : await readText(path, process);
     try {
       JSON.parse(text);
     } catch (error) {
@@ -241,23 +248,22 @@ async function run(
     });
   }
   const server = await environment.server();
-  const progress = createProgress(process.stderr, environment.json);
+  const progress = createProgress(environment.process.stderr, environment.json);
   const each = (result: CommandResult): void => {
     progress.show(result.again?.progress);
-    if (result.text !== '' && !environment.json) process.stdout.write(`${printableText(result.text)}\n`);
+    if (result.text !== '' && !environment.json) environment.process.stdout.write(`${printableText(result.text)}\n`);
   };
   if (server) {
     const path = `/admin/commands/${encodeURIComponent(one.key)}`;
     const ask = (next: CommandInput) => server.request<CommandResult>('POST', path, next);
-    return untilDone(ask, input, each, environment.signal).finally(progress.end);
+    return untilDone(ask, input, each, environment.process.signal).finally(progress.end);
   }
   if (!one.offline) throw noServer(await environment.silentServer());
-  const { projectDir, signal, json } = environment;
   const { runCommandOffline } = await import('../app/run-offline.js');
   try {
-    return await runCommandOffline(one.key, input, { projectDir, signal, quiet: json, each });
+    return await runCommandOffline(one.key, input, { ...environment.offline(environment.json), each });
   } catch (error) {
-    if (signal.aborted) throw new LocalError('interrupted', 'It was interrupted.');
+    if (environment.process.signal.aborted) throw new LocalError('interrupted', 'It was interrupted.');
     throw error;
   } finally {
     progress.end();

@@ -1,7 +1,9 @@
 import type { OfflineControl } from '../app/offline.js';
+import type { OfflineRun } from '../app/run-offline.js';
 import type { ServerAddress } from '../app/server-address.js';
 import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
+import type { CallingProcess } from './calling-process.js';
 import { type Client, createClient } from './client.js';
 import type { GlobalOptions } from './global-options.js';
 import { noServer } from './output.js';
@@ -9,10 +11,11 @@ import { type Locale, translated } from './translated.js';
 
 /** What every command gets: the project, the server, and one way to answer. */
 export interface CommandEnvironment {
-  readonly projectDir: string;
-  /** Aborted by Ctrl-C. */
-  readonly signal: AbortSignal;
+  readonly process: CallingProcess;
+  readonly source: OfflineRun['source'];
   readonly json: boolean;
+  /** How a command runs without a server. @param quiet see {@link OfflineRun} */
+  offline(quiet: boolean): OfflineRun;
   /** The running server; undefined without one. */
   server(): Promise<Client | undefined>;
   /** The address at which no server answered; undefined with one that does. */
@@ -31,14 +34,13 @@ export interface CommandEnvironment {
   exitWith(code: number): void;
 }
 
-interface EnvironmentPorts {
-  readonly projectDir: string;
+interface EnvironmentDeps {
+  readonly source: OfflineRun['source'];
   /** What the settings of the project say. */
   readonly configured: Promise<ServerAddress>;
   readonly locale: Locale;
-  readonly signal: AbortSignal;
+  readonly process: CallingProcess;
   options(): GlobalOptions;
-  exitWith(code: number): void;
 }
 
 /** The server, or where none answered. */
@@ -58,15 +60,14 @@ interface Address {
 
 /** The options win over the environment, and that over the settings of the project. */
 export function createEnvironment({
-  projectDir,
+  source,
   configured,
   locale,
-  signal,
+  process,
   options,
-  exitWith,
-}: EnvironmentPorts): CommandEnvironment {
+}: EnvironmentDeps): CommandEnvironment {
+  const { env, signal } = process;
   let found: Promise<Found> | undefined;
-
   let known: Promise<Address> | undefined;
   let knownFor: string | undefined;
   // The options are final only once every command is known.
@@ -80,7 +81,6 @@ export function createEnvironment({
   };
   const readAddress = async (): Promise<Address> => {
     const given = options();
-    const { env } = process;
     const own = await configured;
     const base = given.apiBase ?? env.MORTISE_API_BASE ?? own.base;
     const apiKey = given.apiKey ?? env.MORTISE_API_KEY ?? own.apiKey;
@@ -101,7 +101,7 @@ export function createEnvironment({
   const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
     // The whole engine is only loaded where there is no server to ask.
     const { openOffline } = await import('../app/offline.js');
-    const engine = await openOffline(projectDir, { filesOnly });
+    const engine = await openOffline(source, { filesOnly });
     try {
       return await use(engine);
     } finally {
@@ -115,8 +115,9 @@ export function createEnvironment({
   };
   const server = async (): Promise<Client | undefined> => (await find()).client;
   return {
-    projectDir,
-    signal,
+    process,
+    source,
+    offline: (quiet) => ({ source, signal, quiet, ...(process.logTo ? { logTo: process.logTo } : {}) }),
     get json() {
       return options().json === true;
     },
@@ -130,9 +131,9 @@ export function createEnvironment({
     caller: async () => {
       const { base, apiKey, client } = await address();
       const { stdin, stdout } = process;
-      const env = { ...process.env, MORTISE_LOCALE: locale };
       const { request, stream } = client;
-      return { apiBase: base.replace(/\/$/, ''), apiKey, request, stream, signal, stdin, stdout, env };
+      const apiBase = base.replace(/\/$/, '');
+      return { apiBase, apiKey, request, stream, signal, stdin, stdout, env: { ...env, MORTISE_LOCALE: locale } };
     },
     either: async (online, offline) => {
       const client = await server();
@@ -144,7 +145,7 @@ export function createEnvironment({
       // A program that reads lines must not get an empty one.
       if (said !== '') process.stdout.write(`${said}\n`);
     },
-    exitWith,
+    exitWith: process.exitWith,
   };
 }
 
@@ -157,7 +158,7 @@ export async function printAnswer(environment: CommandEnvironment, text: string,
   if (silent === undefined) return environment.print(text, data);
   environment.print(text, { ...data, offline: true, server: silent });
   if (environment.json) return;
-  process.stderr.write(
+  environment.process.stderr.write(
     `${translated('No Mortise server answered at {address}: this is what the files say.', { address: silent })}\n  ${translated(
       'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.',
     )}\n`,

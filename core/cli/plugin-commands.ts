@@ -12,7 +12,7 @@ function shownState({ desired, state }: PluginRow, offline: boolean): string {
 }
 
 /** One plugin in full, for people. */
-function showPlugin(detail: PluginDetail, offline: boolean): string {
+function showPlugin(detail: PluginDetail, offline: boolean, columns: number | undefined): string {
   const lines = [
     `${detail.key} ${detail.version}: ${detail.title}`,
     detail.manifest?.summary ?? '',
@@ -40,14 +40,11 @@ function showPlugin(detail: PluginDetail, offline: boolean): string {
       ms(one.p50_ms),
       ms(one.p95_ms),
     ]);
-    text.push(
-      '',
-      table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows, process.stdout.columns, [0, 1]),
-    );
+    text.push('', table(['POINT', 'KEY', 'CALLS', 'ERRORS', 'IN FLIGHT', 'P50', 'P95'], rows, columns, [0, 1]));
   }
   if (detail.config.length > 0) {
     const rows = detail.config.map((one) => [one.name, JSON.stringify(one.value) ?? '', one.origin ?? one.source]);
-    text.push('', table(['CONFIG', 'VALUE', 'FROM'], rows, process.stdout.columns));
+    text.push('', table(['CONFIG', 'VALUE', 'FROM'], rows, columns));
   }
   return text.join('\n');
 }
@@ -101,7 +98,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         row.message ?? '',
       ]);
       const head = ['PLUGIN', 'TITLE', 'VERSION', 'DESIRED', 'STATE', 'REQUIRED', 'WHY'];
-      await printAnswer(environment, table(head, rows, process.stdout.columns), listing);
+      await printAnswer(environment, table(head, rows, environment.process.stdout.columns), listing);
     });
 
   plugin
@@ -114,7 +111,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
         ({ control }) => control.inspect(key),
       );
       const offline = (await environment.silentServer()) !== undefined;
-      await printAnswer(environment, showPlugin(detail, offline), detail);
+      await printAnswer(environment, showPlugin(detail, offline, environment.process.stdout.columns), detail);
     });
 
   addToggleCommands(plugin, environment);

@@ -16,7 +16,7 @@ import { createServer, listenOn } from './node-http.js';
 import { AuthFailures, createToolLimits, RateLimiter } from './rate-limits.js';
 import { expectContinue } from './request-body.js';
 import { InFlight, RequestRecords } from './request-record.js';
-import { createRouteTable } from './route-table.js';
+import { createRouteTable, type RouteTable } from './route-table.js';
 import { isWebSocket, SocketOpener, UpgradeResponse } from './upgrade.js';
 
 export interface HttpDeps {
@@ -68,7 +68,13 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
   const inFlight = new InFlight();
   const limiter = settings.rateLimit && new RateLimiter(settings.rateLimit);
   const authFailures = new AuthFailures();
-  let table = createRouteTable([], new Mounts([], setting));
+  let mounted = { routes: [] as readonly MountedRoute[], mounts: new Mounts([], setting) };
+  let built: RouteTable | undefined;
+  // Built for the first request after a change: while plugins start, their routes change dozens of times.
+  const table = (): RouteTable => {
+    built ??= createRouteTable(mounted.routes, mounted.mounts);
+    return built;
+  };
   let isDraining = false;
   let origin: string | undefined;
   const awaitListening = new Set<() => void>();
@@ -84,7 +90,7 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
   const requests = new RequestRecords({ exchanges, trustProxy: settings.trustProxy, inFlight, log, metrics, now });
   const callers = { authenticator, authFailures, limiter, now, log, emitRefusal };
   const sockets = new SocketOpener({ ...callers, inFlight });
-  const admission = createAdmission({ ...callers, requests, table: () => table, draining, hosts, sockets, tracing });
+  const admission = createAdmission({ ...callers, requests, table, draining, hosts, sockets, tracing });
   const server = createNodeServer(settings, admission, requests);
 
   return {
@@ -123,7 +129,8 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
       return { origin };
     },
     mount(routes, mounts = []) {
-      table = createRouteTable(routes, new Mounts(mounts, setting));
+      mounted = { routes, mounts: new Mounts(mounts, setting) };
+      built = undefined;
     },
     async drain(deadline, lastWords = lastWordsMs) {
       isDraining = true;

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { PluginRow } from 'mortise/sdk';
 import { childEnvironment, type ServerProcess, startServer, temporaryFolder, until } from 'mortise/sdk/testing';
-import { commandLine, type Ended } from './command-line.js';
+import { type Ended, endedWith } from '../../core/cli/test/run-cli.js';
+import { commandLine } from './command-line.js';
 
 const project = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
@@ -38,7 +39,7 @@ describe('the commands that a README prints first', function () {
     new Promise((done) => {
       const env = { ...childEnvironment(), PATH: `${folder}${delimiter}${process.env.PATH}` };
       const child = execFile('sh', ['-c', line], { cwd: folder, env }, (error, stdout, stderr) =>
-        done({ code: error ? Number(child.exitCode ?? -1) : 0, stdout, stderr }),
+        done(endedWith(error ? Number(child.exitCode ?? -1) : 0, stdout, stderr)),
       );
     });
 

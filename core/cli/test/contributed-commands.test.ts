@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CommandInput, MortiseError } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin, temporaryFolder } from 'mortise/sdk/testing';
-import { type OfflineFolder, offlineFolder, onServer, runCli } from './run-cli.js';
+import { type OfflineFolder, offlineFolder, onServer, runCli, spawnCli } from './run-cli.js';
 
 const facts = {
   usage: 'greet say <name>',
@@ -310,16 +310,8 @@ describe('commands of plugins', function () {
         'export default async ({ args }, { apiBase, apiKey }) => ({ exitCode: 0, data: { args, apiBase, apiKey, pid: process.ppid }, text: "here" });',
       );
       await folder.run('plugin', 'enable', 'near');
-      const { code, json } = await folder.run(
-        'near',
-        'by',
-        'me',
-        '--json',
-        '--api-base',
-        'http://127.0.0.1:1/',
-        '--api-key',
-        'k',
-      );
+      const words = ['near', 'by', 'me', '--json', '--api-base', 'http://127.0.0.1:1/', '--api-key', 'k'];
+      const { code, json } = await spawnCli(words, folder.env);
       expect([code, json()]).to.deep.equal([
         0,
         { args: ['me'], apiBase: 'http://127.0.0.1:1', apiKey: 'k', pid: process.pid },

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment, nodeFlags, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
+import { runCommandLine } from '../run-command-line.js';
 
 export const mainFile = resolve(dirname(fileURLToPath(import.meta.url)), '..', 'main.js');
 
@@ -23,23 +25,65 @@ export interface Ended {
   error(): PrintedError;
 }
 
+/**
+ * Runs a command in this process, which takes a tenth of the time of a process of its own ({@link spawnCli}).
+ *
+ * @param input what it reads from standard input
+ */
+export async function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input = '',
+): Promise<Ended> {
+  const stdout = new CollectedOutput();
+  const stderr = new CollectedOutput();
+  let code = 0;
+  await runCommandLine({
+    args,
+    env: { ...childEnvironment(), ...env },
+    cwd: process.cwd(),
+    stdin: Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream,
+    stdout: stdout as unknown as NodeJS.WriteStream,
+    stderr: stderr as unknown as NodeJS.WriteStream,
+    logTo: stderr,
+    signal: new AbortController().signal,
+    exitWith: (next) => {
+      code = next;
+    },
+  });
+  return endedWith(code, stdout.text, stderr.text);
+}
+
+/** What a command writes, which is no terminal. */
+class CollectedOutput extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
 /** Runs the command line as people do: in a process of its own. */
-export function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+export function spawnCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
       [...nodeFlags, mainFile, ...args],
       { env: { ...childEnvironment(), ...env } },
-      (error, stdout, stderr) =>
-        done({
-          code: error ? Number(child.exitCode) : 0,
-          stdout,
-          stderr,
-          json: () => JSON.parse(stdout),
-          error: () => (JSON.parse(stderr) as { error: PrintedError }).error,
-        }),
+      (error, stdout, stderr) => done(endedWith(error ? Number(child.exitCode) : 0, stdout, stderr)),
     );
   });
+}
+
+export function endedWith(code: number, stdout: string, stderr: string): Ended {
+  return {
+    code,
+    stdout,
+    stderr,
+    json: () => JSON.parse(stdout),
+    error: () => (JSON.parse(stderr) as { error: PrintedError }).error,
+  };
 }
 
 /** The command line against a server of this test. */
