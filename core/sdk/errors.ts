@@ -2,13 +2,13 @@ import { redactDeep, redactSecrets } from './mask.js';
 
 export interface MortiseErrorOptions {
   /** HTTP status of the response; 500 when absent. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** JSON facts for the caller. Never secrets, SQL, paths of the machine or message text. */
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** What to do next, in one sentence. */
-  readonly hint?: string;
-  readonly retryable?: boolean;
-  readonly retryAfterSeconds?: number;
+  readonly hint?: string | undefined;
+  readonly retryable?: boolean | undefined;
+  readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -49,6 +49,50 @@ export function isCodedError(
       typeof (error as { code?: unknown }).code === 'string' &&
       typeof (error as { message?: unknown }).message === 'string')
   );
+}
+
+/** The errors of one API. */
+export interface ErrorTable<Code extends string> {
+  /** An error of the table; `message` replaces the sentence of its row, `status` its status. */
+  error(code: Code, options?: MortiseErrorOptions & { readonly message?: string | undefined }): MortiseError;
+  /** Runs a store operation. An unexpected error becomes `store_error`, with the cause for the log only. */
+  readonly storing: 'store_error' extends Code ? <T>(run: () => Promise<T>) => Promise<T> : undefined;
+  has(code: string): code is Code;
+  /** Whether an error is one of this row. */
+  is(error: unknown, code: Code): boolean;
+}
+
+/**
+ * Makes the errors of one API from rows of code, HTTP status and sentence.
+ *
+ * @param wireCodes the codes that are sent for rows that share one
+ */
+export function errorTable<Code extends string>(
+  rows: Readonly<Record<Code, readonly [status: number, sentence: string]>>,
+  wireCodes?: Readonly<Partial<Record<Code, string>>>,
+): ErrorTable<Code> {
+  const sent = (code: Code): string => wireCodes?.[code] ?? code;
+  const error: ErrorTable<Code>['error'] = (code, { message, ...options } = {}) => {
+    const [status, sentence] = rows[code];
+    return new MortiseError(sent(code), message ?? sentence, {
+      ...options,
+      status: options.status ?? status,
+    });
+  };
+  const storing = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (cause) {
+      if (isCodedError(cause)) throw cause;
+      throw error('store_error' as Code, { cause });
+    }
+  };
+  return {
+    error,
+    storing: storing as ErrorTable<Code>['storing'],
+    has: (code): code is Code => Object.hasOwn(rows, code),
+    is: (thrown, code) => isCodedError(thrown) && thrown.code === sent(code),
+  };
 }
 
 /** Why an argument is refused. It is also the code of the error. */

@@ -1,7 +1,7 @@
 import type { TurnFailure } from 'mortise/contracts/agent';
-import { isCodedError, MortiseError } from 'mortise/sdk';
+import { errorTable, isCodedError, MortiseError } from 'mortise/sdk';
 
-const table = {
+const table = errorTable({
   invalid_json: [400, 'invalid request body'],
   invalid_request: [400, 'invalid request'],
   invalid_channel: [400, 'invalid channel'],
@@ -43,35 +43,11 @@ const table = {
   agent_loop_detected: [422, 'the model repeats the same tool call'],
   agent_turn_timeout: [504, 'the turn took too long'],
   internal_error: [500, 'an internal error occurred'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+});
 
-export type AgentErrorCode = keyof typeof table;
-
-export function isAgentErrorCode(code: string): code is AgentErrorCode {
-  return Object.hasOwn(table, code);
-}
-
-interface AgentErrorOptions {
-  readonly message?: string | undefined;
-  readonly status?: number | undefined;
-  readonly details?: Readonly<Record<string, unknown>> | undefined;
-  readonly hint?: string | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly cause?: unknown;
-}
-
-/** An error of this plugin; `message` replaces the sentence of its row. */
-export function agentError(code: AgentErrorCode, options: AgentErrorOptions = {}): MortiseError {
-  const [status, sentence] = table[code];
-  const { message, details, hint, retryAfterSeconds, cause } = options;
-  return new MortiseError(code, message ?? sentence, {
-    status: options.status ?? status,
-    ...(details === undefined ? {} : { details }),
-    ...(hint === undefined ? {} : { hint }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
+export const agentError = table.error;
+export type AgentErrorCode = Parameters<typeof agentError>[0];
+export const isAgentErrorCode: (code: string) => code is AgentErrorCode = table.has;
 
 /** A coded error as a value; undefined for an unexpected one. */
 export function failureOf(error: unknown): TurnFailure | undefined {

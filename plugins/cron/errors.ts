@@ -1,6 +1,6 @@
-import { MortiseError } from 'mortise/sdk';
+import { errorTable, MortiseError } from 'mortise/sdk';
 
-const table = {
+export const { error: cronError } = errorTable({
   invalid_json: [400, 'invalid request body'],
   invalid_request: [400, 'invalid request'],
   invalid_cron_task_type: [400, 'invalid task'],
@@ -12,28 +12,9 @@ const table = {
   not_found: [404, 'cron job not found'],
   cron_busy: [409, 'cron job reached max_concurrency'],
   cron_run_failed: [500, 'the run failed'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+});
 
-export type CronErrorCode = keyof typeof table;
-
-interface CronErrorOptions {
-  readonly message?: string | undefined;
-  readonly details?: Readonly<Record<string, unknown>> | undefined;
-  readonly hint?: string | undefined;
-  readonly cause?: unknown;
-}
-
-/** An error of this plugin; `message` replaces the sentence of its row. */
-export function cronError(code: CronErrorCode, options: CronErrorOptions = {}): MortiseError {
-  const [status, sentence] = table[code];
-  const { message, details, hint, cause } = options;
-  return new MortiseError(code, message ?? sentence, {
-    status,
-    ...(details === undefined ? {} : { details }),
-    ...(hint === undefined ? {} : { hint }),
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
+export type CronErrorCode = Parameters<typeof cronError>[0];
 
 /** The sentence of an error for a run's record: of a coded error its message, never the text of an unexpected one. */
 export function causeOf(error: unknown): string {

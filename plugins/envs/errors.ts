@@ -1,37 +1,13 @@
-import { isCodedError, MortiseError } from 'mortise/sdk';
+import { errorTable } from 'mortise/sdk';
 
-const table = {
-  invalid_json: [400, 'invalid request body'],
-  invalid_env_key: [400, 'env keys must not be blank and must not contain =, NUL or white space'],
-  not_found: [404, 'env key not found'],
-  forbidden: [403, 'this key may not read or change the variables of all users'],
-  reveal_forbidden: [403, 'secrets are revealed only with the admin right of a configured key'],
-  store_error: [500, 'the variables cannot be read or stored'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
-
-type EnvErrorCode = keyof typeof table;
-
-/** An error of this plugin; `message` replaces the sentence of its row. */
-export function envError(
-  code: EnvErrorCode,
+export const { error: envError, storing } = errorTable(
   {
-    message,
-    ...options
-  }: { message?: string; hint?: string; details?: Readonly<Record<string, unknown>>; cause?: unknown } = {},
-): MortiseError {
-  const [status, sentence] = table[code];
-  return new MortiseError(code === 'reveal_forbidden' ? 'forbidden' : code, message ?? sentence, {
-    status,
-    ...options,
-  });
-}
-
-/** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
-export async function storing<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (isCodedError(error)) throw error;
-    throw envError('store_error', { cause: error });
-  }
-}
+    invalid_json: [400, 'invalid request body'],
+    invalid_env_key: [400, 'env keys must not be blank and must not contain =, NUL or white space'],
+    not_found: [404, 'env key not found'],
+    forbidden: [403, 'this key may not read or change the variables of all users'],
+    reveal_forbidden: [403, 'secrets are revealed only with the admin right of a configured key'],
+    store_error: [500, 'the variables cannot be read or stored'],
+  },
+  { reveal_forbidden: 'forbidden' },
+);

@@ -1,6 +1,6 @@
-import { isCodedError, MortiseError } from 'mortise/sdk';
+import { errorTable, MortiseError } from 'mortise/sdk';
 
-const table = {
+export const { error: modelError, storing } = errorTable({
   invalid_json: [400, 'invalid request body'],
   invalid_provider_id: [400, 'provider_id must be 1 to 64 lower-case letters, digits, dots, hyphens and underscores'],
   invalid_provider_config: [400, 'invalid provider config'],
@@ -12,22 +12,7 @@ const table = {
   forbidden: [403, 'this key may not change the providers of all users'],
   secret_key_mismatch: [500, 'a stored provider key cannot be decrypted with the configured secret key'],
   store_error: [500, 'the model store is not available'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
-
-type ModelErrorCode = keyof typeof table;
-
-interface ModelErrorOptions {
-  readonly message?: string;
-  readonly hint?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
-  readonly cause?: unknown;
-}
-
-/** An error of this plugin; `message` replaces the sentence of its row. */
-export function modelError(code: ModelErrorCode, { message, ...options }: ModelErrorOptions = {}): MortiseError {
-  const [status, sentence] = table[code];
-  return new MortiseError(code, message ?? sentence, { status, ...options });
-}
+});
 
 /** An `invalid_json` for a member of another type: the sentence is that of every wrong body, the details say where. */
 export function wrongType(member: string, expected: string): MortiseError {
@@ -49,15 +34,5 @@ export function reading<T>(part: string, read: () => T): T {
       ...(hint === undefined ? {} : { hint }),
       cause: error,
     });
-  }
-}
-
-/** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
-export async function storing<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (isCodedError(error)) throw error;
-    throw modelError('store_error', { cause: error });
   }
 }

@@ -2,21 +2,18 @@ import {
   callLimits,
   forwardRaw,
   isCount,
-  isRemark,
   type OpenAnswer,
   objectOf,
   openAnswerBody,
-  parseObject,
   providerError,
-  readBody,
-  readEvents,
+  readAnswer,
   readFailure,
   retryRequest,
   withinHeadLimit,
   withinTimeLimit,
   withinTimeout,
 } from 'mortise/contracts/models';
-import type { GenerateEvent, GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
+import type { GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
 import { AnswerReader } from './answer-reader.js';
 import { accountOf, type Clients } from './clients.js';
 import { countBody, ignoredOptions, requestBody } from './request-body.js';
@@ -31,7 +28,7 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
   const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {
     const { settings, model, stream } = request;
     const limits = callLimits(settings);
-    const client = await clients.of(settings);
+    const client = await clients.of(accountOf(settings));
     const accept = stream ? 'text/event-stream' : 'application/json';
     const send = async (): Promise<OpenAnswer> => {
       const body = requestBody(request, settings, adaptive.has(model));
@@ -57,11 +54,11 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
     generate: (request, ctx) =>
       withinTimeout(request, callLimits(request.settings).timeoutMs, ctx, async function* answer(signal) {
         const found = await open(request, signal);
-        yield* found.streams ? readStream(found) : readWhole(found);
+        yield* readAnswer(found, new AnswerReader());
       }),
     ignoredOptions,
     async countTokens(request, ctx) {
-      const client = await clients.of(request.settings);
+      const client = await clients.of(accountOf(request.settings));
       const { timeoutMs, idleMs, maxRetries } = callLimits(request.settings);
       const count = (signal: AbortSignal): Promise<unknown> =>
         client.post('/v1/messages/count_tokens', { body: countBody(request), signal, headers: jsonBody });
@@ -87,21 +84,4 @@ function refusesBudget(thrown: unknown): boolean {
   if (failure.retryable) return false;
   const { details } = failure.error(1) as { details?: { provider_status?: unknown; runner_message?: unknown } };
   return details?.provider_status === 400 && /thinking[\s\S]*adaptive/.test(String(details.runner_message ?? ''));
-}
-
-async function* readStream(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
-  const reader = new AnswerReader();
-  for await (const data of readEvents(answer)) {
-    if (!isRemark(data)) yield* reader.event(parseObject(data));
-    if (reader.ended) break;
-  }
-  yield* reader.end();
-}
-
-async function* readWhole(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
-  const reader = new AnswerReader();
-  const pieces = reader.body(parseObject(await readBody(answer)));
-  const ending = reader.end();
-  yield* pieces;
-  yield* ending;
 }

@@ -1,16 +1,13 @@
 import {
   callLimits,
   forwardRaw,
-  isRemark,
   type OpenAnswer,
   openAnswerBody,
-  parseObject,
-  readBody,
-  readEvents,
+  readAnswer,
   retryRequest,
   withinTimeout,
 } from 'mortise/contracts/models';
-import type { GenerateEvent, GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
+import type { GenerateRequest, GuardedFetch, Provider, ProviderFacts } from 'mortise/sdk';
 import { AnswerReader } from './answer-reader.js';
 import { accountOf, type Clients } from './clients.js';
 import { requestBody } from './request-body.js';
@@ -19,7 +16,7 @@ import { requestBody } from './request-body.js';
 export function createProvider(facts: ProviderFacts, clients: Clients, fetch: GuardedFetch): Provider {
   const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {
     const limits = callLimits(request.settings);
-    const client = await clients.of(request.settings);
+    const client = await clients.of(accountOf(request.settings));
     const body = requestBody(request);
     const headers = { accept: 'text/event-stream' };
     const send = (attempt: AbortSignal) => client.responses.create(body, { signal: attempt, headers }).asResponse();
@@ -30,7 +27,7 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
     generate: (request, ctx) =>
       withinTimeout(request, callLimits(request.settings).timeoutMs, ctx, async function* answer(signal) {
         const found = await open(request, signal);
-        yield* found.streams ? readStream(found) : readWhole(found);
+        yield* readAnswer(found, new AnswerReader());
       }),
     // The API has no stop sequences.
     ignoredOptions: () => ['stop'],
@@ -40,21 +37,4 @@ export function createProvider(facts: ProviderFacts, clients: Clients, fetch: Gu
       return forwardRaw(fetch, exchange, account, ctx);
     },
   };
-}
-
-async function* readStream(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
-  const reader = new AnswerReader();
-  for await (const data of readEvents(answer)) {
-    if (!isRemark(data)) yield* reader.event(parseObject(data));
-    if (reader.ended) break;
-  }
-  yield* reader.end();
-}
-
-async function* readWhole(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
-  const reader = new AnswerReader();
-  const pieces = reader.body(parseObject(await readBody(answer)));
-  const ending = reader.end();
-  yield* pieces;
-  yield* ending;
 }

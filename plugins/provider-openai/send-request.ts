@@ -8,7 +8,7 @@ import {
 } from 'mortise/contracts/models';
 import type { GenerateRequest } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
-import type { Clients, Settings } from './clients.js';
+import { accountOf, type Clients, type Settings } from './clients.js';
 import { type RequestBody, requestBody } from './request-body.js';
 
 /** Sends a request and returns the first bytes of its answer, with as many retries as the settings allow. */
@@ -18,7 +18,7 @@ export function createOpener(clients: Clients): Opener {
   /** Addresses that refuse `stream_options`. */
   const withoutUsage = new Set<string>();
   return async (request, settings, signal) => {
-    const client = await clients.of(settings);
+    const client = await clients.of(accountOf(settings));
     const { base_url: address } = settings;
     const limits = callLimits(settings);
     let asksUsage = request.stream && !withoutUsage.has(address);

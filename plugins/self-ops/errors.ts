@@ -1,6 +1,6 @@
-import { isCodedError, MortiseError } from 'mortise/sdk';
+import { errorTable, type MortiseError } from 'mortise/sdk';
 
-const table = {
+export const { error: selfOpsError, storing } = errorTable({
   invalid_json: [400, 'invalid request body'],
   invalid_request: [400, 'invalid request'],
   invalid_channel: [400, 'channel must be a name of letters, digits, "-" and "_"'],
@@ -15,34 +15,9 @@ const table = {
   mutation_sensitive_denied: [403, 'sensitive changes require allow_sensitive=true'],
   mutation_path_denied: [403, 'the path may not be changed'],
   store_error: [500, 'mutations cannot be read or stored'],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
-
-type SelfOpsErrorCode = keyof typeof table;
-
-interface SelfOpsErrorOptions {
-  readonly message?: string;
-  readonly hint?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
-  readonly cause?: unknown;
-}
-
-/** An error of this plugin; `message` replaces the sentence of its row. */
-export function selfOpsError(code: SelfOpsErrorCode, { message, ...options }: SelfOpsErrorOptions = {}): MortiseError {
-  const [status, sentence] = table[code];
-  return new MortiseError(code, message ?? sentence, { status, ...options });
-}
+});
 
 /** An `invalid_request` with a sentence of its own. */
 export function invalidRequest(message: string, details?: Readonly<Record<string, unknown>>): MortiseError {
   return selfOpsError('invalid_request', { message, ...(details ? { details } : {}) });
-}
-
-/** Runs a store operation; an error of the database becomes `store_error`, with the cause for the log only. */
-export async function storing<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (isCodedError(error)) throw error;
-    throw selfOpsError('store_error', { cause: error });
-  }
 }

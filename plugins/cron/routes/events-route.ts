@@ -1,10 +1,7 @@
-import type { Principal, Route, StartHost } from 'mortise/sdk';
+import { eventText, followEvents, type Principal, type Route, type StartHost } from 'mortise/sdk';
 import type { CronEvent } from '../contract/index.js';
 import type { CronOperations } from '../operations.js';
 import type { RunEvents } from '../run-events.js';
-
-/** Maximum events queued for a slow reader; beyond it the oldest are dropped. */
-const maxQueued = 1_000;
 
 interface Watched {
   readonly events: RunEvents;
@@ -20,7 +17,17 @@ export function eventsRoute(watched: Watched): Route {
       if (jobId !== undefined) await watched.operations.get(ctx.principal, jobId);
       const accepts =
         jobId === undefined ? ownJobs(watched.operations, ctx.principal) : async (id: string) => id === jobId;
-      return { sse: true, stream: follow(watched, accepts, ctx.signal) };
+      const { host, events } = watched;
+      const stream = followEvents<CronEvent>(
+        host,
+        ctx.signal,
+        (push) => [events.subscribe(push)],
+        async (event) => {
+          const isSeen = await accepts(event.type === 'run' ? event.run.job_id : event.job_id);
+          return isSeen ? eventText(event.type, event) : undefined;
+        },
+      );
+      return { sse: true, stream };
     },
   };
 }
@@ -38,59 +45,4 @@ function ownJobs(operations: CronOperations, principal: Principal): (jobId: stri
     known.set(jobId, answer);
     return answer;
   };
-}
-
-async function* follow(
-  { events, host }: Watched,
-  accepts: (jobId: string) => Promise<boolean>,
-  gone: AbortSignal,
-): AsyncGenerator<string> {
-  const waiting: CronEvent[] = [];
-  let lost = 0;
-  let ending = false;
-  let wake: () => void = () => undefined;
-  const end = (): void => {
-    ending = true;
-    wake();
-  };
-  const onGone = (): void => wake();
-  const listeners = [
-    events.subscribe((event) => {
-      if (waiting.length >= maxQueued) {
-        waiting.shift();
-        lost += 1;
-      }
-      waiting.push(event);
-      wake();
-    }),
-    host.on('shutdown', end),
-    // The plugin waits for its streams before it stops.
-    host.on('plugin-state', ({ key, to }) => {
-      if (key === host.key && to === 'draining') end();
-    }),
-  ];
-  gone.addEventListener('abort', onGone, { once: true });
-  try {
-    yield ': open\n\n';
-    while (!gone.aborted) {
-      if (lost > 0) {
-        yield `event: lost\ndata: ${JSON.stringify({ count: lost })}\n\n`;
-        lost = 0;
-      }
-      const next = waiting.shift();
-      if (next) {
-        const jobId = next.type === 'run' ? next.run.job_id : next.job_id;
-        if (await accepts(jobId)) yield `event: ${next.type}\ndata: ${JSON.stringify(next)}\n\n`;
-        continue;
-      }
-      if (ending) return;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        if (waiting.length > 0 || gone.aborted || ending) resolve();
-      });
-    }
-  } finally {
-    gone.removeEventListener('abort', onGone);
-    for (const listener of listeners) await listener.dispose();
-  }
 }

@@ -2,15 +2,10 @@ import {
   type CallContext,
   type GenerateEvent,
   type GenerateRequest,
-  type GuardedFetch,
-  type GuardedFetchOptions,
   type ProviderSettings,
   startDeadline,
 } from 'mortise/sdk';
 import { idleTimeout, providerError, timedOut } from './provider-error.js';
-
-/** The longest timer: the SDKs' own time limits are off, since adapters have one for the whole call. */
-export const noTimeout = 2 ** 31 - 1;
 
 /** Limits of one call. */
 export interface CallLimits {
@@ -118,34 +113,4 @@ export async function withinTimeLimit<T>(
   } finally {
     deadline.close();
   }
-}
-
-/**
- * The `fetch` of an SDK's client: redirects are not followed, and of a refusal only the beginning is read. Adapters have
- * time limits of their own, which may be longer than those of the connection.
- */
-export function sdkFetch(fetch: GuardedFetch): typeof globalThis.fetch {
-  const options = { redirect: 'manual', headMs: 0, idleMs: 0 } as const;
-  return async (url, init) => shortBody(await fetch(String(url), { ...init, ...options } as GuardedFetchOptions));
-}
-
-/** Bytes of an error response that are read. */
-const errorBodyLimit = 64 * 1024;
-
-/** Limits the body of an error response, since the SDKs read all of it. */
-async function shortBody(response: Response): Promise<Response> {
-  if (response.ok || response.body === null) return response;
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const part of response.body) {
-      parts.push(part);
-      length += part.length;
-      if (length >= errorBodyLimit) break;
-    }
-  } catch {
-    // The status is enough.
-  }
-  const { status, headers } = response;
-  return new Response(Buffer.concat(parts), { status, headers: new Headers([...headers]) });
 }

@@ -1,5 +1,5 @@
-import { isCodedError, isJsonObject, type JsonObject, readEventData } from 'mortise/sdk';
-import { type OpenAnswer, readParts } from './answer-body.js';
+import { type GenerateEvent, isCodedError, isJsonObject, type JsonObject, readEventData } from 'mortise/sdk';
+import { type OpenAnswer, readBody, readParts } from './answer-body.js';
 import { providerError } from './provider-error.js';
 
 /** Words in brackets that APIs send besides JSON, such as the end mark `[DONE]`. */
@@ -22,6 +22,31 @@ export async function* readEvents(answer: OpenAnswer): AsyncGenerator<string> {
     if (!isCodedError(error) || error.code !== 'event_too_long') throw error;
     throw providerError('provider_invalid_reply', 'provider response has too long a line');
   }
+}
+
+/** Turns one answer of an API into events. Each function throws `provider_invalid_reply` or what the answer reports. */
+export interface AnswerFormat {
+  /** Whether the last event of a stream was read. */
+  readonly ended: boolean;
+  event(event: JsonObject): readonly GenerateEvent[];
+  /** An answer in one body. */
+  body(body: JsonObject): readonly GenerateEvent[];
+  end(): readonly GenerateEvent[];
+}
+
+/** The events of an answer, streamed or in one body. @throws provider_invalid_reply, provider_request_failed */
+export async function* readAnswer(answer: OpenAnswer, reader: AnswerFormat): AsyncGenerator<GenerateEvent> {
+  if (!answer.streams) {
+    // An answer that is incomplete throws before any of it is passed on.
+    const pieces = reader.body(parseObject(await readBody(answer)));
+    yield* [...pieces, ...reader.end()];
+    return;
+  }
+  for await (const data of readEvents(answer)) {
+    if (!isRemark(data)) yield* reader.event(parseObject(data));
+    if (reader.ended) break;
+  }
+  yield* reader.end();
 }
 
 export function isRemark(data: string): boolean {

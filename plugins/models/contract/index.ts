@@ -7,5 +7,6 @@ export * from './model-settings.js';
 export * from './models.js';
 export * from './provider-error.js';
 export * from './provider-failure.js';
+export * from './sdk-clients.js';
 export * from './stateless/index.js';
 export * from './with-retries.js';
