@@ -30,6 +30,8 @@ export interface SchemaFacts {
   readonly lenientFile: boolean;
   /** Members that a file must have, though no configuration at all is fine without them. */
   readonly fileRequired: readonly string[];
+  /** It has regular expressions, which may backtrack without end. */
+  readonly hasPatterns: boolean;
   /** Variables that name another file. */
   readonly fileEnv: readonly string[];
   /** Variables that set the time between two looks at the file, milliseconds; 0 = never. */
@@ -80,6 +82,7 @@ export function readSchemaFacts(schema: JsonSchema): SchemaFacts {
     properties: collect(schema, schema, [], false).filter(({ path }) => path[0] !== '$schema'),
     lenientFile: schema['x-on-invalid'] === 'default',
     fileRequired: names(fileFacts.required),
+    hasPatterns: /"pattern(?:Properties)?":/.test(JSON.stringify(schema)),
     fileEnv: names(fileFacts.env),
     pollEnv: names(fileFacts.pollEnv),
   };

@@ -4,7 +4,8 @@ type Condition = () => boolean | Promise<boolean>;
 
 /** Long enough for a busy machine; only a failing test waits this long. */
 const LIMIT_MS = 30_000;
-const POLL_INTERVAL_MS = 5;
+/** The first wait between two looks, and the longest one. */
+const POLL_MS = { first: 5, max: 50 } as const;
 
 /**
  * Polls a condition until it holds.
@@ -20,11 +21,13 @@ export async function until(
   ...args: [Condition, number?] | [string | (() => string), Condition, number?]
 ): Promise<void> {
   const [what, holds, ms = LIMIT_MS] = typeof args[1] === 'function' ? args : [String(args[0]), args[0], args[1]];
-  const deadline = performance.now() + (ms as number);
+  const begun = performance.now();
+  const deadline = begun + (ms as number);
   while (!(await (holds as Condition)())) {
     if (performance.now() > deadline) {
       throw new Error(`Not within ${ms} ms: ${typeof what === 'function' ? what() : what}`);
     }
-    await sleep(POLL_INTERVAL_MS);
+    // A look may be a request: many of them would take the time of what is waited for.
+    await sleep(Math.min(POLL_MS.max, POLL_MS.first + (performance.now() - begun) / 20));
   }
 }
