@@ -17,10 +17,10 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
       const { repo, ...request } = searchOfQuery(query);
       return { body: await kb.search(request, { repo }, ctx) };
     },
-    'kb-chunk': async ({ params, query }) => {
+    'kb-chunk': async ({ params, query }, ctx) => {
       checkNames(query, ['query', 'terms']);
       const terms = flagOf(query, 'terms') ?? false;
-      return { body: await kb.chunk(params.chunk_id ?? '', { query: query.get('query') ?? undefined, terms }) };
+      return { body: await kb.chunk(params.chunk_id ?? '', { query: query.get('query') ?? undefined, terms }, ctx) };
     },
     'kb-evidence': async ({ query }) => {
       checkNames(query, ['ref', 'repo']);

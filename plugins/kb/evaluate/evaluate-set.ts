@@ -60,6 +60,7 @@ export function plainSearch(text: string, limit: number, repos: readonly string[
     syntax: undefined,
     repos,
     limit,
+    offset: 0,
     scope: undefined,
     docTypes: [],
     tags: [],

@@ -4,12 +4,13 @@ import type { ChunkDetails, EvidenceAnswer, Hit, KbStats, RefreshReport, SearchA
 import { fromWireError, kbError } from '../errors.js';
 import type { LinesQuery, SourcesQuery } from '../index/read-index.js';
 import type { RepairReport } from '../index/repair-index.js';
-import type { KeywordAnswer, KeywordHit } from '../search/index-search.js';
+import type { KeywordAnswer } from '../search/index-search.js';
 import type { Operations } from '../threads/operations.js';
 import { bindEmbedder } from './embedding.js';
 import { type EvaluateFolderOptions, evaluateFolder } from './evaluate-folder.js';
 import { createFillIndex } from './fill-index.js';
 import { createJobs, type Job, type Jobs } from './jobs.js';
+import { createRanking, type RankedQuery } from './rank-query.js';
 import { readRefresh, readSearch } from './read-request.js';
 import { createReranker, type RerankDeps } from './rerank.js';
 import { type KbSettings, type Repo, repoOfFolder } from './settings.js';
@@ -35,6 +36,7 @@ export interface KbService {
   chunk(
     chunkId: string,
     more?: { readonly query?: string | undefined; readonly terms?: boolean },
+    options?: CallOptions,
   ): Promise<ChunkDetails>;
   evidence(ref: string, repo?: string): Promise<EvidenceAnswer>;
   /** The lines of a ref or of an indexed path. @throws MortiseError `source_not_found`, `invalid_evidence_ref`, `invalid_request` */
@@ -65,13 +67,12 @@ export interface RepoChoice {
   readonly root?: string | undefined;
 }
 
-const searchLimitMs = 30_000;
-
 export function createKnowledgeBase(deps: KbDeps): KbService {
   const { settings, reader, worker, log } = deps;
   const jobs = createJobs();
   const embedder = bindEmbedder(deps.points, settings.rerank.embedder);
   const reranker = createReranker(deps, embedder);
+  const rank = createRanking(deps, reranker);
   const fill = createFillIndex(deps, embedder);
   const counting = createCounting(deps);
 
@@ -90,27 +91,15 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     const begun = performance.now();
     const read = readSearch(body, settings);
     const repos = reposOf(choice);
-    const wantsRerank = read.rerank ?? settings.rerank.enabled;
-    const needed = read.offset + read.topK;
-    // The same for every page, so that a hit has one score.
-    const depth = Math.min(100, Math.max(settings.rerank.candidateK, read.topK));
-    const limit = wantsRerank ? Math.max(needed, depth) : needed;
-    let answer: KeywordAnswer;
+    let ranked: RankedQuery;
     try {
-      answer = await reader.call('search', [{ ...read.wanted, repos, limit }, settings.search], {
-        signal: options.signal,
-        timeoutMs: searchLimitMs,
-      });
+      ranked = await rank(read, { repos }, options);
     } catch (error) {
       counting.note('errors');
       throw error;
     }
-    const ranked = wantsRerank
-      ? await reranker.rerank(read.query, answer, depth, options)
-      : { hits: answer.hits, mode: 'keyword' as const };
-    const results = ranked.hits
-      .slice(read.offset, needed)
-      .map((hit, index) => toHit(hit, read.offset + index + 1, read.explain));
+    const { answer } = ranked;
+    const results = ranked.hits.map((one) => toHit(one, read.explain));
     if (results.length === 0) counting.note('empty');
     const took = performance.now() - begun;
     deps.countSearch(results.length === 0, took);
@@ -122,7 +111,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       ...(answer.reason === undefined ? {} : { reason: answer.reason }),
       ...notesOf(answer),
       ...(answer.suggestions.length > 0 ? { suggestions: answer.suggestions } : {}),
-      ...('degraded' in ranked && ranked.degraded ? { degraded: ranked.degraded } : {}),
+      ...(ranked.degraded ? { degraded: ranked.degraded } : {}),
       index: {
         revision: answer.revision,
         last_refresh: answer.lastRefresh === null ? null : new Date(answer.lastRefresh).toISOString(),
@@ -176,15 +165,15 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     search,
     isIndexed: (repo) => reader.call('isIndexed', [repo]).catch(() => false),
     foldersOf: (repo) => worker.call('folders', [settings.repoConfig(repo)]),
-    chunk: async (chunkId, { query, terms = false } = {}) => {
+    chunk: async (chunkId, { query, terms = false } = {}, options = {}) => {
       const details = await reader.call('chunk', [{ chunkId, terms }]);
       if (query === undefined) return details;
-      const read = readSearch({ query, top_k: 100 }, settings);
-      const { explained } = await reader.call('search', [
-        { ...read.wanted, repos: [details.repo], limit: 100, chunkId },
-        settings.search,
-      ]);
-      return { ...details, explanation: explained?.explanation ?? null, rank: explained?.rank ?? null };
+      const { hits, answer } = await rank(readSearch({ query }, settings), { repos: [details.repo], chunkId }, options);
+      const found = hits.find(({ hit }) => hit.chunk_id === chunkId);
+      const { explanation, rank: place } = found
+        ? { explanation: found.hit.explanation, rank: found.rank }
+        : (answer.explained ?? { explanation: null, rank: null });
+      return { ...details, explanation, rank: place };
     },
     evidence: (ref, repo) => reader.call('evidence', [ref, settings.repos.map(({ name }) => name), repo]),
     readLines: (query) =>
@@ -294,6 +283,9 @@ function notesOf(answer: KeywordAnswer): { readonly notes?: readonly string[] } 
   return notes.length > 0 ? { notes } : {};
 }
 
-function toHit({ contentHash, explanation, ...hit }: KeywordHit, rank: number, isExplained: boolean): Hit {
+function toHit(
+  { hit: { contentHash, explanation, ...hit }, rank }: RankedQuery['hits'][number],
+  isExplained: boolean,
+): Hit {
   return { rank, ...hit, ...(isExplained ? { explanation } : {}) };
 }
