@@ -16,6 +16,16 @@ export const kbErrors = {
     hint: 'An evidence ref has the form kb:<chunk_id>:<path>#L<start>-L<end>.',
   },
   repo_not_found: { status: 404, message: 'There is no repo "{repo}".', hint: 'mortise kb repos lists the repos.' },
+  no_repos: {
+    status: 404,
+    message: 'No repo is configured, so there is nothing to search.',
+    hint: 'Add one with mortise kb repos add NAME DIR, or name a folder with --root.',
+  },
+  not_indexed: {
+    status: 409,
+    message: 'The repo "{repo}" is not indexed.',
+    hint: 'Run mortise kb refresh first, with the same --repo or --root.',
+  },
   repo_unavailable: {
     status: 503,
     message: 'The folder of the repo "{repo}" is missing or is no folder. Nothing was changed.',

@@ -45,7 +45,7 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   const audience = audienceOf(host.config.mcp_tools);
   host.contribute('tool', 'kb_search', searchTool(kb, audience));
   host.contribute('tool', 'kb_read', readTool(kb, audience));
-  host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled));
+  host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled && settings.repos.length > 0));
   host.provide('kb', kbForPlugins(kb));
   const watches = host.config.watch ? settings.repos.map((repo) => createWatch(kb, repo, host.log)) : [];
   // Without a server a command refreshes what it is asked to; only a server keeps the index current.

@@ -26,7 +26,7 @@ export interface KbDeps extends RerankDeps {
 export interface KbService {
   readonly jobs: Jobs;
   readonly settings: KbSettings;
-  /** The repo by name or folder; the first configured one by default. @throws MortiseError `repo_not_found` */
+  /** The repo by name or folder; the first configured one by default. @throws MortiseError `no_repos`, `repo_not_found` */
   repoOf(choice: RepoChoice): Repo;
   search(body: unknown, choice: RepoChoice, options?: CallOptions): Promise<SearchAnswer>;
   /** False when the index has been lost, or never was. */
@@ -50,7 +50,8 @@ export interface KbService {
   reindex(choice: RepoChoice, options?: CallOptions): Job;
   /** Deletes what is indexed of a repo. */
   forget(repo: string): Promise<void>;
-  repair(options: { readonly check: boolean; readonly deep: boolean }): Job;
+  /** @param choice whose files `deep` compares; those of all repos when absent. */
+  repair(options: { readonly check: boolean; readonly deep: boolean }, choice?: RepoChoice): Job;
   embed(
     kind: 'embed_build' | 'embed_refresh',
     choice: RepoChoice | undefined,
@@ -78,6 +79,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
 
   const repoOf = ({ repo, root }: RepoChoice): Repo => {
     if (root !== undefined) return repoOfFolder(root);
+    if (settings.repos.length === 0) throw kbError('no_repos');
     const found = repo === undefined ? settings.repos[0] : settings.repos.find(({ name }) => name === repo);
     if (found === undefined) {
       throw kbError('repo_not_found', { repo: repo ?? '', known: settings.repos.map(({ name }) => name) });
@@ -85,7 +87,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     return found;
   };
   const reposOf = (choice: RepoChoice): readonly string[] =>
-    choice.repo === '*' ? settings.repos.map(({ name }) => name) : [repoOf(choice).name];
+    choice.repo === '*' && settings.repos.length > 0 ? settings.repos.map(({ name }) => name) : [repoOf(choice).name];
 
   const search: KbService['search'] = async (body, choice, options = {}) => {
     const begun = performance.now();
@@ -245,17 +247,23 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       assertIdle(repo);
       await worker.call('drop', [repo]);
     },
-    repair: (options) =>
-      jobs.start('repair', null, async (ctx) => {
-        const report = await worker.call('repair', [options], { signal: ctx.signal, onProgress: ctx.progress });
+    repair: (options, choice) => {
+      const chosen = choice && repoOf(choice);
+      return jobs.start('repair', null, async (ctx) => {
+        const report = await worker.call('repair', [{ ...options, ...(chosen ? { repo: chosen.name } : {}) }], {
+          signal: ctx.signal,
+          onProgress: ctx.progress,
+        });
         const reports: RefreshReport[] = [];
         if (report.needs_refresh && !options.check) {
-          for (const repo of settings.repos) {
+          const configured = settings.repos.filter(({ name }) => name !== chosen?.name);
+          for (const repo of chosen ? [chosen, ...configured] : configured) {
             reports.push(await fill.readFiles(repo, { mode: 'incremental', paths: undefined }, ctx));
           }
         }
         return { ...report, refreshed: reports } satisfies RepairReport & { refreshed: readonly RefreshReport[] };
-      }),
+      });
+    },
     embed: (kind, choice, batch, options = {}) => {
       const repo = choice === undefined ? undefined : repoOf(choice).name;
       return jobs.start(kind, repo ?? null, async (ctx) => {
