@@ -31,9 +31,17 @@ export const kbErrors = {
     message: 'The folder of the repo "{repo}" is missing or is no folder. Nothing was changed.',
     hint: 'Restore the folder, or change it in config/kb.json.',
   },
-  source_not_found: { status: 404, message: 'There is no indexed source "{path}".' },
-  chunk_not_found: { status: 404, message: 'There is no chunk "{chunk_id}".' },
-  job_not_found: { status: 404, message: 'There is no job "{job_id}".' },
+  source_not_found: {
+    status: 404,
+    message: 'There is no indexed source "{path}".',
+    hint: 'mortise kb sources lists the indexed files.',
+  },
+  chunk_not_found: {
+    status: 404,
+    message: 'There is no chunk "{chunk_id}".',
+    hint: 'Search again: an id changes with the text of its passage. An evidence ref (kb:…) says what became of it.',
+  },
+  job_not_found: { status: 404, message: 'There is no job "{job_id}".', hint: 'GET /kb/jobs lists the last 100 jobs.' },
   refresh_running: {
     status: 409,
     message: 'A refresh of the repo "{repo}" is running.',

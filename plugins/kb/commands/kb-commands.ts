@@ -46,23 +46,28 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
     'kb-explain': (input, ctx) => explain(kb, input, ctx),
     'kb-inspect': (input, ctx) => inspect(kb, input, ctx),
     'kb-stats': async (input, ctx) => {
-      const stats = await kb.stats(choiceOf(input, ctx));
+      const stats = await kb.stats(chosen(input, ctx));
       // Where the data directory is matters to who administers the server.
       if (!ctx.principal.admin) return done(stats, formatStats(stats));
       return done({ ...stats, database_path: deps.file }, formatStats(stats, deps.file));
     },
     'kb-sources': async (input, ctx) => {
       const status = input.options.status;
-      const { items } = await kb.sources({
+      const { items, next } = await kb.sources({
         repo: kb.repoOf(choiceOf(input, ctx)).name,
         limit: Number(input.options.limit ?? 1_000),
         after: '',
         ...(typeof status === 'string' ? { status } : {}),
       });
-      const rows = items.map((one) =>
-        [one.status, String(one.chunks), one.doc_type, nameLine(one.path), one.reason ?? ''].join('  ').trimEnd(),
-      );
-      return done({ items }, [`status  chunks  type  path  reason`, ...rows].join('\n'));
+      const rows = items.map((one) => [
+        nameLine(one.path),
+        one.status,
+        String(one.chunks),
+        one.doc_type,
+        one.reason ?? '',
+      ]);
+      const text = next === null ? '' : 'There are more; --limit shows up to 1000.';
+      return { ...done({ items }, text), table: { head: ['path', 'status', 'chunks', 'type', 'reason'], rows } };
     },
     'kb-eval': (input, ctx) => evaluate(kb, input, ctx),
     'kb-reindex': async (input, ctx) => {
@@ -138,7 +143,9 @@ async function followed(
 }
 
 function goesOn(job: Job): CommandResult {
-  return { exitCode: 0, data: { job }, text: '', again: { resume: job.id, afterMs: 0, progress: progressOf(job) } };
+  const hasBegun = job.state === 'queued' || job.phase !== 'queued';
+  const again = { resume: job.id, afterMs: 0, ...(hasBegun ? { progress: progressOf(job) } : {}) };
+  return { exitCode: 0, data: { job }, text: '', again };
 }
 
 function progressOf({ phase, done, total, rate, eta_seconds: etaSeconds }: Job) {

@@ -250,7 +250,10 @@ export interface KbStats {
     readonly embedder: string | null;
     readonly model: string | null;
     readonly dimensions: number | null;
+    /** Vectors. */
     readonly total: number;
+    /** Distinct contents. */
+    readonly contents: number;
     /** Share of the distinct contents with a vector, 0 to 1. */
     readonly coverage: number;
   };

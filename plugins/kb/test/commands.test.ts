@@ -63,6 +63,16 @@ describe('the commands of the knowledge base', () => {
     expect(metrics).to.include({ 'ndcg@10': 1, 'mrr@10': 1 });
   });
 
+  it('shows what is indexed, how much of it has a vector, and that there is more', async () => {
+    expect((await run('kb-stats')).text).to.match(
+      /Repo default: 2 files, 2 chunks[\s\S]*Embedding coverage: 0.0% \(0\/2\)/,
+    );
+    const { table, text } = await run('kb-sources', [], { options: { limit: '1' } });
+    expect(table?.rows).to.deep.equal([['a.md', 'indexed', '1', 'default', '']]);
+    expect(text).to.include('There are more');
+    expect((await run('kb-sources')).text).to.equal('');
+  });
+
   it('refuses what would do less than was asked for, or something else', async () => {
     const both = await run('kb-refresh', [], { options: { full: true, verify: true } });
     expect(both.exitCode).to.equal(2);
