@@ -25,6 +25,12 @@ describe('a refresh of the knowledge base', () => {
       database.close();
     }
   };
+  /** The report of a repair. */
+  const repaired = async (request: object) => {
+    const { body } = await kb.ask('POST', '/kb/repair', request);
+    for await (const event of events(kb, body.job.id)) if (event.ended_at !== null) return event.report;
+    throw new Error('The job did not end.');
+  };
   const content = () =>
     rows(`select path, status, file_hash, chunk_id, start_line, hex(content_hash) from kb_sources
           left join kb_chunks on source = kb_sources.id order by path, start_line`);
@@ -63,6 +69,22 @@ describe('a refresh of the knowledge base', () => {
     expect(rows('select count(*) from kb_chunks_fts_docsize')).to.deep.equal(rows('select count(*) from kb_chunks'));
     await kb.remove('a.md');
     expect(await kb.refresh({ mode: 'full' })).to.include({ deleted_files: 1, total_files: 1 });
+  });
+
+  it('keeps the terms of long words in letters beyond the basic plane', async () => {
+    // Mathematical and Gothic letters of any length: a term that is cut may end within a pair.
+    const words = (round: number): string =>
+      Array.from({ length: 130 }, (_, length) => `x${'\u{10330}'.repeat(length)}${'\u{10428}'.repeat(round)}`).join(
+        ' ',
+      );
+    for (let round = 0; round < 3; round += 1) {
+      await kb.write('long.md', `# Long ${round}\n\n${words(round)} \u{10330}\n`);
+      await kb.write(`long-${round}.md`, `# Long\n\n${words(round + 1)}\n`);
+      expect(await kb.refresh()).to.include({ errors: 0 });
+    }
+    expect(rows('select count(*) from kb_terms where df < 1')).to.deep.equal([[0]]);
+    const { checks } = (await repaired({ check: true })) as { checks: { name: string; found: number }[] };
+    expect(checks.filter(({ found }) => found > 0)).to.deep.equal([]);
   });
 
   it('touches a file whose time alone has changed', async () => {
@@ -275,16 +297,11 @@ describe('a refresh of the knowledge base', () => {
   it('finds nothing wrong after a repair, and repairs what was wrong', async () => {
     await kb.refresh();
     run(file(), 'delete from kb_chunks where id = (select min(id) from kb_chunks)');
-    const repair = async (request: object) => {
-      const { body } = await kb.ask('POST', '/kb/repair', request);
-      for await (const event of events(kb, body.job.id)) if (event.ended_at !== null) return event.report;
-      throw new Error('The job did not end.');
-    };
     const found = (report: { checks: { name: string; found: number }[] }) =>
       report.checks.filter((check) => check.found > 0).map(({ name }) => name);
-    expect(found(await repair({ check: true }))).to.include('search_rows');
-    await repair({});
-    expect(found(await repair({ check: true }))).to.deep.equal([]);
+    expect(found(await repaired({ check: true }))).to.include('search_rows');
+    await repaired({});
+    expect(found(await repaired({ check: true }))).to.deep.equal([]);
   });
 
   it('refuses a second refresh of a repo while one is running', async () => {
