@@ -2,12 +2,12 @@ import { oneLine, type TextSpan } from 'mortise/sdk';
 import type { ChunkDetails, Hit, KbStats, RefreshReport, SearchAnswer } from '../contract/kb.js';
 import type { RepairReport } from '../index/repair-index.js';
 
-/** Text of a document on a terminal: its own escapes and control characters are removed. */
 /** A name on one line, whatever characters it has. */
 export function nameLine(text: string): string {
   return oneLine(text.replace(ansi, ''));
 }
 
+/** Text of a document on a terminal: its own escapes and control characters are removed. */
 export function plain(text: string): string {
   return text
     .split('\n')

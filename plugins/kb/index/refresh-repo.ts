@@ -88,7 +88,7 @@ function run(
   const writer = createSourceWriter(database, repo.id);
   const work = new RefreshWork({ config, analysis, writer, commits, known, mode, tooSlow: new Set(options.tooSlow) });
   const total = scan.files.length;
-  // Whoever asks for a full refresh means it.
+  // A full refresh is an explicit request.
   const keepsAll = scan.isEmpty && known.size > 0 && options.mode !== 'full';
   if (keepsAll) warnings.push(emptyFolder(known.size));
   let revised = false;
@@ -145,8 +145,8 @@ function run(
 }
 
 function emptyFolder(sources: number): string {
-  const kept = sources === 1 ? 'The one indexed file was kept' : `All ${sources} indexed files were kept`;
-  return `The folder has no file at all: is its disk mounted? ${kept}; mortise kb refresh --full removes what is gone.`;
+  const kept = sources === 1 ? 'The one indexed file is kept' : `All ${sources} indexed files are kept`;
+  return `The folder has no file at all: is its disk mounted? ${kept}; mortise kb refresh --full removes them.`;
 }
 
 function cancelled(): Error {
