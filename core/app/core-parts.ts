@@ -29,6 +29,10 @@ export interface CoreOptions extends SettingsSource {
   readonly safeMode?: boolean;
   /** Only these plugins, for a command that needs no others: the process is not seen as a server. */
   readonly only?: readonly string[];
+  /** An empty database in memory stands for the configured one: no plugin that runs keeps anything in it. */
+  readonly withoutDatabase?: boolean;
+  /** How long an unreachable database is tried again, milliseconds. */
+  readonly databaseRetryMs?: number;
   /** Where log lines go instead. */
   readonly logTo?: { write(line: string): void };
 }
@@ -51,7 +55,9 @@ export function coreParts(options: CoreOptions): Composition {
       async (all) => {
         const { host } = all.get(parts.settings);
         const storage = all.get(parts.storage);
-        return openDatabase(host.database, all.get(parts.log).log, {
+        const used = options.withoutDatabase ? { dialect: 'sqlite' as const, file: ':memory:' } : host.database;
+        return openDatabase(used, all.get(parts.log).log, {
+          ...(options.databaseRetryMs === undefined ? {} : { retryMs: options.databaseRetryMs }),
           onFull: storage.full,
           onSpace: storage.freed,
           storage: {

@@ -7,7 +7,7 @@ import type { FileWrite, SettingsSource } from '../settings/types.js';
 import { type App, openApp } from './app.js';
 import type { CoreOptions } from './core-parts.js';
 import { SeenFiles } from './file-edits.js';
-import { openOffline } from './offline.js';
+import { type OfflineControl, openOffline } from './offline.js';
 
 /** The operator at the command line, who may change every file of the project. */
 const operator: Principal = Object.freeze({ id: 'local', admin: true, loopback: true, authenticated: false });
@@ -22,31 +22,66 @@ export interface OfflineRun {
   each?(result: CommandResult): void;
 }
 
-/** Runs a contributed command without a server: boots its plugin and what that requires, without a port. @throws MortiseError */
+/**
+ * Runs a contributed command without a server: boots its plugin and what that requires, without a port. A command that only
+ * reads, of plugins that keep nothing in the database, needs no database that can be opened.
+ *
+ * @throws MortiseError
+ */
 export async function runCommandOffline(key: string, input: CommandInput, run: OfflineRun): Promise<CommandResult> {
-  const offline = await openOffline(run.source);
-  let owner: string | undefined;
-  let needed: readonly string[];
-  try {
-    owner = offline.points.list('command').find((one) => one.key === key)?.plugin;
-    needed = owner === undefined ? [] : offline.withNeeded([owner], true);
-  } finally {
-    await offline.dispose();
-  }
-  return withApp(run, needed, async (app) => {
+  const { owner, needed, withoutTables } = await pluginsOf(key, run.source);
+  const canBeWithout = owner !== undefined && withoutTables.includes(owner);
+  const openWithout = async (lost: unknown) => {
+    if (!canBeWithout || !isDatabaseError(lost)) throw lost;
+    return { app: await open(run, withoutTables, { withoutDatabase: true }), lost };
+  };
+  const patience = canBeWithout ? { databaseRetryMs: 1_000 } : {};
+  const { app, lost } = await open(run, needed, patience).then((app) => ({ app, lost: undefined }), openWithout);
+  return withApp(app, run, async () => {
     if (owner !== undefined) expectActive(app, [owner]);
-    const { signal } = run;
-    const options = { signal, principal: operator };
-    let result = await app.kernel.points.call('command', key, (command, ctx) => command.run(input, ctx), options);
+    const { points } = app.kernel;
+    const isRead = async () => points.call('command', key, async (command) => command.isRead?.(input) === true);
+    // A change is recorded in the database.
+    if (lost !== undefined && !(await isRead())) throw lost;
+    const options = { signal: run.signal, principal: operator };
+    const call = (next: CommandInput) => points.call('command', key, (command, ctx) => command.run(next, ctx), options);
+    let result = await call(input);
     while (result.again) {
       const { resume, afterMs } = result.again;
       run.each?.(result);
-      await delay(afterMs, undefined, { signal });
-      const next = { ...input, resume };
-      result = await app.kernel.points.call('command', key, (command, ctx) => command.run(next, ctx), options);
+      await delay(afterMs, undefined, { signal: run.signal });
+      result = await call({ ...input, resume });
     }
     return result;
   });
+}
+
+/** The plugin of a command with what that uses, and those of them that own no tables and require none that does. */
+async function pluginsOf(key: string, source: SettingsSource) {
+  const offline = await openOffline(source).catch((error: unknown) => {
+    if (!isDatabaseError(error)) throw error;
+    return openOffline(source, { filesOnly: true });
+  });
+  try {
+    const owner = offline.points.list('command').find((one) => one.key === key)?.plugin;
+    const needed = owner === undefined ? [] : offline.withNeeded([owner], true);
+    const owners = await tableOwners(offline, needed);
+    const withoutTables = needed.filter(
+      (one) => !offline.withNeeded([one], false).some((used) => owners.includes(used)),
+    );
+    return { owner, needed, withoutTables };
+  } finally {
+    await offline.dispose();
+  }
+}
+
+function isDatabaseError(error: unknown): boolean {
+  return error instanceof MortiseError && error.code.startsWith('database_');
+}
+
+async function tableOwners({ control }: OfflineControl, keys: readonly string[]): Promise<readonly string[]> {
+  const details = await Promise.all(keys.map((key) => control.inspect(key)));
+  return details.filter(({ manifest }) => (manifest?.permissions?.schemas ?? []).length > 0).map(({ key }) => key);
 }
 
 /**
@@ -62,7 +97,8 @@ export async function recordOffline(
   writes: readonly FileWrite[],
   run: OfflineRun,
 ): Promise<void> {
-  await withApp(run, listeners, async (app) => {
+  const app = await open(run, listeners);
+  await withApp(app, run, async () => {
     expectActive(app, listeners);
     const { errors } = await app.kernel.events.emitAwaited('platform-changed', { changes: [change] });
     if (errors.length > 0) throw errors[0];
@@ -84,34 +120,34 @@ export async function migrateOffline(run: OfflineRun): Promise<Migrated> {
   let owners: readonly string[];
   let needed: readonly string[];
   try {
-    const details = await Promise.all(
-      offline.control
-        .list()
-        .filter(({ desired }) => desired === 'enabled')
-        .map(({ key }) => offline.control.inspect(key)),
+    const enabled = offline.control.list().filter(({ desired }) => desired === 'enabled');
+    owners = await tableOwners(
+      offline,
+      enabled.map(({ key }) => key),
     );
-    owners = details.filter(({ manifest }) => (manifest?.permissions?.schemas ?? []).length > 0).map(({ key }) => key);
     needed = offline.withNeeded(owners, false);
   } finally {
     await offline.dispose();
   }
-  return withApp(run, needed, async (app, before) => {
+  const app = await open(run, needed);
+  return withApp(app, run, async (before) => {
     expectActive(app, owners);
     const known = new Set(before);
     return { plugins: owners, applied: (await recorded(app)).filter((name) => !known.has(name)) };
   });
 }
 
-async function withApp<R>(
-  { source, signal, logTo, quiet }: OfflineRun,
+function open(
+  { source, logTo, quiet }: OfflineRun,
   only: readonly string[],
-  use: (app: App, migrationsBefore: readonly string[]) => Promise<R>,
-): Promise<R> {
+  options: Pick<CoreOptions, 'withoutDatabase' | 'databaseRetryMs'> = {},
+): Promise<App> {
   const { env = process.env } = source;
-  const app = await openApp({
+  return openApp({
     ...source,
     only,
     ...(logTo ? { logTo } : {}),
+    ...options,
     // The output of a command is its answer, so the log is limited to errors.
     env: {
       ...env,
@@ -119,11 +155,19 @@ async function withApp<R>(
       MORTISE_LOG_LEVEL: env.MORTISE_LOG_LEVEL ?? (quiet ? 'silent' : 'error'),
     },
   });
+}
+
+/** Boots the app for `use`, and stops it. */
+async function withApp<R>(
+  app: App,
+  { signal }: OfflineRun,
+  use: (migrationsBefore: readonly string[]) => Promise<R>,
+): Promise<R> {
   try {
     const before = await recorded(app);
     signal.throwIfAborted();
     await app.boot();
-    return await use(app, before);
+    return await use(before);
   } finally {
     await app.stop(Date.now() + app.settings.host.shutdownSeconds * 1_000);
   }

@@ -1,8 +1,9 @@
 /** What is used of the driver; it publishes no types. */
 declare module 'better-sqlite3' {
   export default class Database {
+    /** @param file a path, or the bytes of a database that is then in memory */
     constructor(
-      file: string,
+      file: string | Buffer,
       options?: { readonly readonly?: boolean; readonly fileMustExist?: boolean; readonly timeout?: number },
     );
     readonly open: boolean;

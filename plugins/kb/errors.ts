@@ -16,14 +16,32 @@ export const kbErrors = {
     hint: 'An evidence ref has the form kb:<chunk_id>:<path>#L<start>-L<end>.',
   },
   repo_not_found: { status: 404, message: 'There is no repo "{repo}".', hint: 'mortise kb repos lists the repos.' },
+  no_repos: {
+    status: 404,
+    message: 'No repo is configured, so there is nothing to search.',
+    hint: 'Add one with mortise kb repos add NAME DIR, or name a folder with --root.',
+  },
+  not_indexed: {
+    status: 409,
+    message: 'The repo "{repo}" is not indexed.',
+    hint: 'Run mortise kb refresh first, with the same --repo or --root.',
+  },
   repo_unavailable: {
     status: 503,
     message: 'The folder of the repo "{repo}" is missing or is no folder. Nothing was changed.',
     hint: 'Restore the folder, or change it in config/kb.json.',
   },
-  source_not_found: { status: 404, message: 'There is no indexed source "{path}".' },
-  chunk_not_found: { status: 404, message: 'There is no chunk "{chunk_id}".' },
-  job_not_found: { status: 404, message: 'There is no job "{job_id}".' },
+  source_not_found: {
+    status: 404,
+    message: 'There is no indexed source "{path}".',
+    hint: 'mortise kb sources lists the indexed files.',
+  },
+  chunk_not_found: {
+    status: 404,
+    message: 'There is no chunk "{chunk_id}".',
+    hint: 'Search again: an id changes with the text of its passage. An evidence ref (kb:…) says what became of it.',
+  },
+  job_not_found: { status: 404, message: 'There is no job "{job_id}".', hint: 'GET /kb/jobs lists the last 100 jobs.' },
   refresh_running: {
     status: 409,
     message: 'A refresh of the repo "{repo}" is running.',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type PluginLifecycle, type StartHost, whenServing } from 'mortise/sdk';
+import { MortiseError, type PluginLifecycle, type StartHost, whenServing } from 'mortise/sdk';
 import { createRoutes } from './api/routes.js';
 import { createCommands } from './commands/kb-commands.js';
 import type { Config } from './config.generated.js';
@@ -45,7 +45,7 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   const audience = audienceOf(host.config.mcp_tools);
   host.contribute('tool', 'kb_search', searchTool(kb, audience));
   host.contribute('tool', 'kb_read', readTool(kb, audience));
-  host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled));
+  host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled && settings.repos.length > 0));
   host.provide('kb', kbForPlugins(kb));
   const watches = host.config.watch ? settings.repos.map((repo) => createWatch(kb, repo, host.log)) : [];
   // Without a server a command refreshes what it is asked to; only a server keeps the index current.
@@ -53,7 +53,26 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
     for (const watch of watches) watch.start();
     host.every(checkEveryMs, () => Promise.all(watches.map((watch) => watch.check())));
   });
+  let refused: MortiseError | undefined;
   return {
+    // Values that exclude each other: the schema cannot say so. The configuration in force stays.
+    reconfigure: (next) => {
+      try {
+        readSettings(next, workspaceDir);
+      } catch (error) {
+        if (!(error instanceof MortiseError)) throw error;
+        refused = error;
+        const { message } = error;
+        host.emit('alert', { source: 'settings:kb', severity: 'medium', code: 'kb_config_invalid', message });
+        return 'applied';
+      }
+      return 'restart';
+    },
+    health: () => {
+      if (refused === undefined) return { ok: true };
+      const { message, hint } = refused;
+      return { ok: false, detail: `The configuration is not applied: ${message}`, ...(hint ? { hint } : {}) };
+    },
     stop: async () => {
       for (const watch of watches) watch.close();
       await kb.close();

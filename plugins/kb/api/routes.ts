@@ -17,10 +17,10 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
       const { repo, ...request } = searchOfQuery(query);
       return { body: await kb.search(request, { repo }, ctx) };
     },
-    'kb-chunk': async ({ params, query }) => {
+    'kb-chunk': async ({ params, query }, ctx) => {
       checkNames(query, ['query', 'terms']);
       const terms = flagOf(query, 'terms') ?? false;
-      return { body: await kb.chunk(params.chunk_id ?? '', { query: query.get('query') ?? undefined, terms }) };
+      return { body: await kb.chunk(params.chunk_id ?? '', { query: query.get('query') ?? undefined, terms }, ctx) };
     },
     'kb-evidence': async ({ query }) => {
       checkNames(query, ['ref', 'repo']);
@@ -46,8 +46,10 @@ export function createRoutes(kb: KbService): Readonly<Record<string, Route>> {
     'kb-health': () => kb.health(),
     'kb-reindex': ({ body }, ctx) => accepted(kb.reindex({ repo: repoOf(body) }, callerOf(ctx))),
     'kb-repair': ({ body }) => {
-      const { check, deep } = membersOf(body, ['check', 'deep']);
-      return accepted(kb.repair({ check: booleanOf(check, 'check'), deep: booleanOf(deep, 'deep') }));
+      const { repo, check, deep } = membersOf(body, ['repo', 'check', 'deep']);
+      const name = textOf(repo, 'repo');
+      const choice = name === undefined ? undefined : { repo: name };
+      return accepted(kb.repair({ check: booleanOf(check, 'check'), deep: booleanOf(deep, 'deep') }, choice));
     },
     'kb-embeddings-build': ({ body }, ctx) => accepted(embed(kb, 'embed_build', body, callerOf(ctx))),
     'kb-embeddings-refresh': ({ body }, ctx) => accepted(embed(kb, 'embed_refresh', body, callerOf(ctx))),

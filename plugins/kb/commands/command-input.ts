@@ -10,6 +10,15 @@ export function usage(problem: string): CommandResult {
   return { exitCode: 2, data: { error: 'usage', message: problem }, text: problem };
 }
 
+const usageCodes = new Set(['invalid_request', 'invalid_query', 'invalid_json', 'invalid_evidence_ref']);
+
+/** A value that only the service can judge is wrong usage too; any other error is thrown again. */
+export function refusedValue(error: unknown): CommandResult {
+  if (!(error instanceof MortiseError) || !usageCodes.has(error.code)) throw error;
+  const { code, message, details } = error;
+  return { exitCode: 2, data: { error: 'usage', message, code, ...details }, text: message };
+}
+
 export function argument({ args }: CommandInput, name: string): string {
   const [first = '', second] = args;
   if (second !== undefined) throw new MortiseError('invalid_request', `Give one ${name}.`, { status: 400 });

@@ -2,12 +2,12 @@ import { oneLine, type TextSpan } from 'mortise/sdk';
 import type { ChunkDetails, Hit, KbStats, RefreshReport, SearchAnswer } from '../contract/kb.js';
 import type { RepairReport } from '../index/repair-index.js';
 
-/** Text of a document on a terminal: its own escapes and control characters are removed. */
 /** A name on one line, whatever characters it has. */
 export function nameLine(text: string): string {
   return oneLine(text.replace(ansi, ''));
 }
 
+/** Text of a document on a terminal: its own escapes and control characters are removed. */
 export function plain(text: string): string {
   return text
     .split('\n')
@@ -142,9 +142,8 @@ export function formatEmbeddings(report: { total: number; built: number; skipped
 }
 
 /** Coverage as `98.5% (197/200)`. */
-export function formatCoverage({ embeddings: { total, coverage } }: KbStats): string {
-  const all = coverage > 0 ? Math.round(total / coverage) : 0;
-  return `${(Math.floor(coverage * 1_000) / 10).toFixed(1)}% (${total}/${all})`;
+export function formatCoverage({ embeddings: { total, contents, coverage } }: KbStats): string {
+  return `${(Math.floor(coverage * 1_000) / 10).toFixed(1)}% (${total}/${contents})`;
 }
 
 /** @param file where the index is; absent for a caller who may not see it */

@@ -8,10 +8,10 @@ import { readJsonLines } from '../evaluate/read-set.js';
 import type { RepairReport } from '../index/repair-index.js';
 import type { EmbedReport } from '../service/fill-index.js';
 import type { Job } from '../service/jobs.js';
-import type { KbService } from '../service/knowledge-base.js';
-import { argument, choiceOf, done, usage } from './command-input.js';
+import type { KbService, RepoChoice } from '../service/knowledge-base.js';
+import { explain, inspect } from './chunk-commands.js';
+import { argument, choiceOf, done, refusedValue, usage } from './command-input.js';
 import {
-  formatChunk,
   formatCoverage,
   formatEmbeddings,
   formatRefresh,
@@ -19,7 +19,6 @@ import {
   formatSearch,
   formatStats,
   nameLine,
-  plain,
 } from './format.js';
 import { repos } from './repos-command.js';
 import { createWatchCommand } from './watch-command.js';
@@ -45,42 +44,30 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
     'kb-refresh': (input, ctx) => refresh(kb, input, ctx),
     'kb-search': (input, ctx) => search(kb, input, ctx),
     'kb-explain': (input, ctx) => explain(kb, input, ctx),
-    'kb-inspect': async (input) => {
-      const id = argument(input, 'chunk_id');
-      const chunk = await kb.chunk(id, { terms: true });
-      const terms = Object.entries(chunk.terms ?? {}).map(([term, count]) => `  ${plain(term)} ${count}`);
-      const vectors = (chunk.vectors ?? []).map(
-        (one) => `  ${one.embedder} ${one.model}, ${one.dimensions} dimensions`,
-      );
-      const facts = [
-        `tokens: ${chunk.tokens}`,
-        `content_hash: ${chunk.content_hash}`,
-        `previous: ${chunk.previous_chunk_id ?? '-'}`,
-        `next: ${chunk.next_chunk_id ?? '-'}`,
-      ];
-      return done(
-        chunk,
-        [formatChunk(chunk, 'current'), '', ...facts, 'vectors:', ...vectors, 'terms:', ...terms].join('\n'),
-      );
-    },
+    'kb-inspect': (input, ctx) => inspect(kb, input, ctx),
     'kb-stats': async (input, ctx) => {
-      const stats = await kb.stats(choiceOf(input, ctx));
+      const stats = await kb.stats(chosen(input, ctx));
       // Where the data directory is matters to who administers the server.
       if (!ctx.principal.admin) return done(stats, formatStats(stats));
       return done({ ...stats, database_path: deps.file }, formatStats(stats, deps.file));
     },
     'kb-sources': async (input, ctx) => {
       const status = input.options.status;
-      const { items } = await kb.sources({
+      const { items, next } = await kb.sources({
         repo: kb.repoOf(choiceOf(input, ctx)).name,
         limit: Number(input.options.limit ?? 1_000),
         after: '',
         ...(typeof status === 'string' ? { status } : {}),
       });
-      const rows = items.map((one) =>
-        [one.status, String(one.chunks), one.doc_type, nameLine(one.path), one.reason ?? ''].join('  ').trimEnd(),
-      );
-      return done({ items }, [`status  chunks  type  path  reason`, ...rows].join('\n'));
+      const rows = items.map((one) => [
+        nameLine(one.path),
+        one.status,
+        String(one.chunks),
+        one.doc_type,
+        one.reason ?? '',
+      ]);
+      const text = next === null ? '' : 'There are more; --limit shows up to 1000.';
+      return { ...done({ items }, text), table: { head: ['path', 'status', 'chunks', 'type', 'reason'], rows } };
     },
     'kb-eval': (input, ctx) => evaluate(kb, input, ctx),
     'kb-reindex': async (input, ctx) => {
@@ -100,11 +87,11 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
         },
       );
     },
-    'kb-repair': (input) =>
+    'kb-repair': (input, ctx) =>
       followed(
         kb,
         input,
-        () => kb.repair({ check: input.options.check === true, deep: input.options.deep === true }),
+        () => kb.repair({ check: input.options.check === true, deep: input.options.deep === true }, chosen(input, ctx)),
         (report) => {
           const repaired = report as RepairReport;
           const isBad = input.options.check === true && repaired.checks.some(({ found }) => found > 0);
@@ -120,7 +107,18 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
     input.resume !== undefined ||
     (key === 'kb-repos' && input.args.length === 0) ||
     input.args[0] === 'stats';
-  return Object.fromEntries(Object.entries(runs).map(([key, run]) => [key, { run, isRead: isRead(key) }]));
+  return Object.fromEntries(
+    Object.entries(runs).map(([key, run]) => [
+      key,
+      { run: (input, ctx) => run(input, ctx).catch(refusedValue), isRead: isRead(key) },
+    ]),
+  );
+}
+
+/** What `--repo` or `--root` names; undefined without them. */
+function chosen(input: CommandInput, ctx: CallContext): RepoChoice | undefined {
+  const { repo, root } = input.options;
+  return repo === undefined && root === undefined ? undefined : choiceOf(input, ctx);
 }
 
 function callerOf({ principal, correlationId, requestId }: CallContext) {
@@ -145,7 +143,9 @@ async function followed(
 }
 
 function goesOn(job: Job): CommandResult {
-  return { exitCode: 0, data: { job }, text: '', again: { resume: job.id, afterMs: 0, progress: progressOf(job) } };
+  const hasBegun = job.state === 'queued' || job.phase !== 'queued';
+  const again = { resume: job.id, afterMs: 0, ...(hasBegun ? { progress: progressOf(job) } : {}) };
+  return { exitCode: 0, data: { job }, text: '', again };
 }
 
 function progressOf({ phase, done, total, rate, eta_seconds: etaSeconds }: Job) {
@@ -220,22 +220,6 @@ async function search(kb: KbService, input: CommandInput, ctx: CallContext): Pro
   return { exitCode: 0, data: answer, text: shown, spans, ...(detail ? { detail } : {}) };
 }
 
-async function explain(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
-  const given = argument(input, 'evidence ref or chunk id');
-  const query = typeof input.options.query === 'string' ? input.options.query : undefined;
-  const isRef = given.startsWith('kb:');
-  const choice = choiceOf(input, ctx);
-  const evidence = isRef
-    ? await kb.evidence(given, choice.repo ?? (choice.root ? kb.repoOf(choice).name : undefined))
-    : undefined;
-  if (evidence !== undefined && evidence.chunk === undefined) {
-    return { exitCode: 1, data: evidence, text: `${plain(given)}: ${evidence.state}` };
-  }
-  const id = evidence?.chunk?.chunk_id ?? given;
-  const chunk = await kb.chunk(id, query === undefined ? {} : { query });
-  return done({ ...(evidence ?? { state: 'current' }), chunk }, formatChunk(chunk, evidence?.state ?? 'current'));
-}
-
 async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const path = resolve(input.cwd ?? process.cwd(), argument(input, 'folder or .jsonl file'));
   const given = String(input.options.k ?? '1,3,5,10,100')
@@ -270,8 +254,7 @@ async function evaluate(kb: KbService, input: CommandInput, ctx: CallContext): P
 async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Promise<CommandResult> {
   const [action] = input.args;
   if (action === 'stats') {
-    const isChosen = input.options.repo !== undefined || input.options.root !== undefined;
-    const stats = await kb.stats(isChosen ? choiceOf(input, ctx) : undefined);
+    const stats = await kb.stats(chosen(input, ctx));
     const { embedder, model, total } = stats.embeddings;
     const text = [
       `Embedder: ${embedder ?? '(not active)'}`,
@@ -283,12 +266,10 @@ async function embed(kb: KbService, input: CommandInput, ctx: CallContext): Prom
   }
   const kind = action === 'refresh' ? 'embed_refresh' : 'embed_build';
   const size = input.options.batchSize;
-  const choice =
-    input.options.repo === undefined && input.options.root === undefined ? undefined : choiceOf(input, ctx);
   return followed(
     kb,
     input,
-    () => kb.embed(kind, choice, typeof size === 'string' ? Number(size) : undefined, callerOf(ctx)),
+    () => kb.embed(kind, chosen(input, ctx), typeof size === 'string' ? Number(size) : undefined, callerOf(ctx)),
     (report) => {
       const built = report as EmbedReport;
       return { exitCode: built.errors > 0 ? 1 : 0, data: built, text: formatEmbeddings(built) };

@@ -27,7 +27,12 @@ export async function repos(
     };
   }
   if (action === undefined || resume !== undefined)
-    return done({ repos: current }, current.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'));
+    return done(
+      { repos: current },
+      current.length === 0
+        ? 'No repo is configured. Add one: mortise kb repos add NAME DIR'
+        : current.map((one) => `${one.name}  ${plain(one.path)}`).join('\n'),
+    );
   const isAdd = action === 'add' && name !== undefined && dir !== undefined;
   const isRemove = action === 'remove' && name !== undefined && dir === undefined;
   if (!isAdd && !isRemove) return usage('Usage: mortise kb repos [add NAME DIR | remove NAME]');

@@ -175,7 +175,10 @@ export interface ChunkDetails {
   readonly previous_chunk_id: string | null;
   readonly next_chunk_id: string | null;
   readonly explanation?: Explanation | null;
-  /** The rank for the query; null when the chunk is not a candidate. */
+  /**
+   * The rank of the hit for the query; for a chunk after the first ten hits, the smallest `top_k` that finds it. Null when
+   * the chunk is not a candidate.
+   */
   readonly rank?: number | null;
   readonly terms?: Readonly<Record<string, number>>;
   readonly vectors?: readonly { readonly embedder: string; readonly model: string; readonly dimensions: number }[];
@@ -247,7 +250,10 @@ export interface KbStats {
     readonly embedder: string | null;
     readonly model: string | null;
     readonly dimensions: number | null;
+    /** Vectors. */
     readonly total: number;
+    /** Distinct contents. */
+    readonly contents: number;
     /** Share of the distinct contents with a vector, 0 to 1. */
     readonly coverage: number;
   };

@@ -16,6 +16,7 @@ export interface FrontMatter {
 
 const none: FrontMatter = { lines: 0, tags: [] };
 const opening = /^(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)/;
+const firstKey = /^[A-Za-z_][\w-]*[ \t]*(?:=|:(?:[ \t]|$))/;
 
 /** More than this is content: the parsers are for settings, not for documents. */
 const maxLength = 65_536;
@@ -27,14 +28,20 @@ export function readFrontMatter(text: string): FrontMatter {
   if (fence === undefined) return none;
   const head = text.slice(0, maxLength).replace(/\r\n?/g, '\n').split('\n');
   const end = head.findIndex((line, index) => index > 0 && line.trimEnd() === fence);
-  // A thematic break at the start of a document.
-  if (end < 0) return none;
-  const source = head.slice(1, end).join('\n');
+  if (end < 0) {
+    // Without a key it is a thematic break at the start of a document.
+    if (!firstKey.test(head[1] ?? '')) return none;
+    return { ...none, warning: 'The front matter is not closed; it is indexed as content.' };
+  }
+  // The empty first line makes the line numbers of the parser those of the file.
+  const source = ['', ...head.slice(1, end)].join('\n');
   let value: unknown;
   try {
-    value = fence === '---' ? parseYaml(source, { maxAliasCount: 20, logLevel: 'silent' }) : parseToml(source);
-  } catch {
-    return { ...none, warning: 'The front matter cannot be parsed; it is indexed as content.' };
+    value = fence === '---' ? parseYaml(source, { maxAliasCount: 20, logLevel: 'error' }) : parseToml(source);
+  } catch (error) {
+    const [why = ''] = (error instanceof Error ? error.message : '').split('\n');
+    const reason = why.replace(/[:.\s]+$/, '');
+    return { ...none, warning: `The front matter cannot be parsed (${reason}); it is indexed as content.` };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Date) {
     return { ...none, warning: 'The lines between the delimiters are not a mapping; they are indexed as content.' };

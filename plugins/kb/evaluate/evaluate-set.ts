@@ -16,7 +16,12 @@ export interface Evaluation {
   readonly documents: number;
   readonly queries: number;
   readonly metrics: Measures;
-  readonly timing: { readonly documents_per_second: number; readonly p50_ms: number; readonly p95_ms: number };
+  readonly timing: {
+    /** Absent where nothing was indexed. */
+    readonly documents_per_second?: number;
+    readonly p50_ms: number;
+    readonly p95_ms: number;
+  };
   /** What reordered the answers. */
   readonly rerank?: { readonly embedder: string; readonly model: string; readonly alpha: number };
 }
@@ -60,6 +65,7 @@ export function plainSearch(text: string, limit: number, repos: readonly string[
     syntax: undefined,
     repos,
     limit,
+    offset: 0,
     scope: undefined,
     docTypes: [],
     tags: [],
@@ -143,7 +149,11 @@ export function answerSet(set: EvaluationSet, analysis: TextAnalysis, options: E
 
 /** Measures ranked answers. */
 export function evaluationOf(
-  { set, documents, documentsPerSecond }: Pick<AnsweredSet, 'set' | 'documents' | 'documentsPerSecond'>,
+  {
+    set,
+    documents,
+    documentsPerSecond,
+  }: Pick<AnsweredSet, 'set' | 'documents'> & Partial<Pick<AnsweredSet, 'documentsPerSecond'>>,
   answers: readonly { readonly ranked: readonly string[]; readonly judged: Judgements; readonly ms: number }[],
   cutOffs: readonly number[],
 ): Evaluation {
@@ -158,7 +168,11 @@ export function evaluationOf(
       answers.map(({ ranked, judged }) => ({ ranked: [...new Set(ranked)], judged })),
       cutOffs,
     ),
-    timing: { documents_per_second: documentsPerSecond, p50_ms: percentile(0.5), p95_ms: percentile(0.95) },
+    timing: {
+      ...(documentsPerSecond === undefined ? {} : { documents_per_second: documentsPerSecond }),
+      p50_ms: percentile(0.5),
+      p95_ms: percentile(0.95),
+    },
   };
 }
 

@@ -18,6 +18,14 @@ export function badLine(file: string, line: number, problem: string): MortiseErr
   });
 }
 
+/** A set that cannot be used as a whole. */
+export function badSet(problem: string): MortiseError {
+  return new MortiseError('invalid_evaluation_set', problem, {
+    status: 400,
+    hint: 'Name a folder with corpus.jsonl, queries.jsonl and qrels.tsv, or a .jsonl file with queries.',
+  });
+}
+
 /** The objects of a file with one JSON object per line; blank lines are skipped. @throws MortiseError `invalid_evaluation_set` */
 export function readJsonLines(
   file: string,
@@ -41,10 +49,7 @@ function readLinesOf(file: string): readonly { readonly text: string; readonly l
   try {
     text = readFileSync(file, 'utf8');
   } catch {
-    throw new MortiseError('invalid_evaluation_set', `${basename(file)} cannot be read.`, {
-      status: 400,
-      hint: 'Name a folder with corpus.jsonl, queries.jsonl and qrels.tsv, or a .jsonl file with queries.',
-    });
+    throw badSet(`${basename(file)} cannot be read.`);
   }
   return text
     .split(/\r?\n/)
@@ -68,7 +73,9 @@ export function readSet(folder: string): EvaluationSet {
     const own = judged.get(String(id));
     return own === undefined ? [] : [{ text, judged: own }];
   });
-  return { name: basename(folder), documents, queries };
+  const name = basename(folder);
+  if (queries.length === 0) throw badSet(`No query of ${name} has a judgement.`);
+  return { name, documents, queries };
 }
 
 function isId(value: unknown): value is string | number {

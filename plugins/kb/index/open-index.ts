@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { kbError } from '../errors.js';
+import { openCopy, stateOf } from './open-copy.js';
 import { migrations, schemaVersion, tables } from './schema.js';
 
 /** An open index file. Work on it is synchronous: it belongs to a worker thread. */
@@ -33,13 +34,14 @@ export function openIndex(file: string, { write }: OpenOptions): IndexFile | und
   const repaired: string[] = [];
   if (statSync(file, { throwIfNoEntry: false })?.size === 0)
     repaired.push('The file of the index was empty; the index is built again.');
-  let database = connect(file, write);
-  if (database === undefined) {
+  let connected = connect(file, write);
+  if (connected === undefined) {
     if (!write) throw kbError('index_unavailable', { problem: 'its file is damaged' });
     repaired.push(`The damaged index was moved to ${moveAside(file)} and is built again.`);
-    database = connect(file, write);
-    if (database === undefined) throw kbError('index_unavailable', { problem: 'its file is damaged' });
+    connected = connect(file, write);
+    if (connected === undefined) throw kbError('index_unavailable', { problem: 'its file is damaged' });
   }
+  const { database, isCopy } = connected;
   try {
     assertFts5(database);
     const found = versionOf(database);
@@ -62,21 +64,21 @@ export function openIndex(file: string, { write }: OpenOptions): IndexFile | und
     if (database.open) database.close();
     throw error;
   }
-  const opened = identityOf(file);
-  const connection = database;
+  const identity = isCopy ? stateOf : identityOf;
+  const opened = identity(file);
   return {
     file,
-    database: connection,
+    database,
     repaired,
-    isCurrent: () => identityOf(file) === opened && missingTables(connection).length === 0,
+    isCurrent: () => identity(file) === opened && missingTables(database).length === 0,
     close: () => {
-      if (connection.open) connection.close();
+      if (database.open) database.close();
     },
   };
 }
 
 /** Undefined for a file that is no database or is damaged. @throws MortiseError `index_unavailable` */
-function connect(file: string, write: boolean): Database | undefined {
+function connect(file: string, write: boolean): { readonly database: Database; readonly isCopy: boolean } | undefined {
   if (isNoDatabase(file)) return undefined;
   let database: Database | undefined;
   try {
@@ -88,12 +90,16 @@ function connect(file: string, write: boolean): Database | undefined {
     database.pragma('synchronous = normal');
     database.pragma('foreign_keys = on');
     database.pragma('cache_size = -16000');
+    // A full disk has no room for the temporary tables of a reader.
+    database.pragma('temp_store = memory');
     database.prepare('select count(*) from sqlite_schema').get();
-    return database;
+    return { database, isCopy: false };
   } catch (error) {
     database?.close();
     const code = String((error as { code?: unknown }).code);
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return undefined;
+    const copy = write ? undefined : openCopy(file, error);
+    if (copy) return { database: copy, isCopy: true };
     throw toUnavailable(error);
   }
 }

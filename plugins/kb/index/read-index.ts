@@ -245,6 +245,7 @@ export function readStats(
       model: embedder?.model ?? null,
       dimensions: embedder?.dimensions ?? null,
       total: built,
+      contents: distinct,
       coverage: distinct === 0 ? 0 : built / distinct,
     },
   };

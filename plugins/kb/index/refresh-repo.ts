@@ -88,6 +88,9 @@ function run(
   const writer = createSourceWriter(database, repo.id);
   const work = new RefreshWork({ config, analysis, writer, commits, known, mode, tooSlow: new Set(options.tooSlow) });
   const total = scan.files.length;
+  // A full refresh is an explicit request.
+  const keepsAll = scan.isEmpty && known.size > 0 && options.mode !== 'full';
+  if (keepsAll) warnings.push(emptyFolder(known.size));
   let revised = false;
 
   const batch = (files: readonly ScannedFile[], from: number): number => {
@@ -123,7 +126,7 @@ function run(
   hooks.progress('finish', total, total);
   transaction(database, writer, () => {
     work.reportScan(scan);
-    const gone = work.removeGone(scan, options.paths);
+    const gone = keepsAll ? 0 : work.removeGone(scan, options.paths);
     database
       .prepare('update kb_repos set last_refresh = ?, policy = ? where id = ?')
       .run([started, options.paths === undefined || repo.policy === policy ? policy : repo.policy, repo.id]);
@@ -139,6 +142,11 @@ function run(
     failures: work.failures,
     warnings: [...warnings, ...work.warnings],
   };
+}
+
+function emptyFolder(sources: number): string {
+  const kept = sources === 1 ? 'The one indexed file is kept' : `All ${sources} indexed files are kept`;
+  return `The folder has no file at all: is its disk mounted? ${kept}; mortise kb refresh --full removes them.`;
 }
 
 function cancelled(): Error {

@@ -11,6 +11,8 @@ export interface RepairOptions {
   readonly check: boolean;
   /** Compares the hash of every indexed file with the disk. */
   readonly deep: boolean;
+  /** The repo whose files are compared; all when absent. */
+  readonly repo?: string;
 }
 
 /** One check: how much it found, how much of that was repaired, and what to do. */
@@ -66,7 +68,7 @@ function changeSearchRow(database: Database, id: number, stream: Uint8Array, cha
 /** Checks the index file and repairs what it finds; a second repair finds nothing. */
 function run(
   file: string,
-  { check, deep }: RepairOptions,
+  { check, deep, repo }: RepairOptions,
   { progress }: { progress(phase: string, done: number, total: number): void },
 ): RepairReport {
   const checks: RepairCheck[] = [];
@@ -128,7 +130,7 @@ function run(
       database.exec(`delete ${orphanVectors}`);
     });
     if (deep) {
-      const changed = changedFiles(database, progress);
+      const changed = changedFiles(database, repo, progress);
       add('file_hashes', changed.length, 'The next refresh reads these files again.', () => {
         const reset = database.prepare(
           "update kb_sources set read_at = 0, mtime_ns = '', file_hash = null where id = ?",
@@ -213,13 +215,15 @@ function recountTerms(database: Database): void {
 
 function changedFiles(
   database: Database,
+  repo: string | undefined,
   progress: (phase: string, done: number, total: number) => void,
 ): readonly number[] {
   const rows = database
     .prepare(
-      `select kb_sources.id, root, path, file_hash from kb_sources join kb_repos on kb_repos.id = repo where status = 'indexed'`,
+      `select kb_sources.id, root, path, file_hash from kb_sources join kb_repos on kb_repos.id = repo
+       where status = 'indexed' and kb_repos.name = coalesce(?, kb_repos.name)`,
     )
-    .all([]) as { id: number; root: string; path: string; file_hash: string }[];
+    .all([repo ?? null]) as { id: number; root: string; path: string; file_hash: string }[];
   return rows
     .filter(({ root, path, file_hash: stored }, done) => {
       if (done % 500 === 0) progress('file_hashes', done, rows.length);

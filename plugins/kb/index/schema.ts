@@ -2,7 +2,7 @@
 export const schemaVersion = 1;
 
 /** Incremented when chunks, token streams or rows of the search table of the same file would differ. */
-export const chunkingVersion = 2;
+export const chunkingVersion = 3;
 
 /**
  * The search table contains, per chunk, the ids of its distinct terms in base 36, in the column of their frequency. It

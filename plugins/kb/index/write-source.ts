@@ -61,15 +61,31 @@ export function searchTerm(id: number): string {
 export function createSourceWriter(database: Database, repo: number): SourceWriter {
   const statements = prepareStatements(database);
   const ids = new Map<string, number>();
+  /** Whether `ids` has every stored term, so that none has to be looked up. */
+  let isComplete = statements.anyTerm.get([repo]) === undefined;
+  /** Terms that are not stored yet, by the ids that they get. */
+  const added = new Map<number, string>();
+  let lastId: number | undefined;
   /** Changes of document frequencies since the last flush. */
   const changes = new Map<number, number>();
 
+  const storedId = (term: string): number | undefined =>
+    isComplete ? undefined : (statements.findTerm.get([repo, term]) as number | undefined);
+  /** New ids follow the last one of all repos: nothing else writes during the transaction. */
+  const newId = (term: string): number => {
+    lastId ??= Number(statements.lastTermId.get([]) ?? 0);
+    lastId += 1;
+    added.set(lastId, term);
+    return lastId;
+  };
   const termId = (term: string): number => {
-    const known = ids.get(term);
-    if (known !== undefined) return known;
-    const stored = statements.findTerm.get([repo, term]);
-    const id = stored === undefined ? Number(statements.addTerm.run([repo, term]).lastInsertRowid) : Number(stored);
-    ids.set(term, id);
+    let id = ids.get(term);
+    if (id === undefined) {
+      // A term may be cut within a pair of surrogates; the database replaces what is left of the pair.
+      const stored = term.toWellFormed();
+      id = stored === term ? (storedId(term) ?? newId(term)) : termId(stored);
+      ids.set(term, id);
+    }
     return id;
   };
 
@@ -183,8 +199,14 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
       return { removed };
     },
     flush: () => {
-      const changed = [...changes].filter(([, change]) => change !== 0);
+      if (added.size > 0) {
+        const rows = [...added].map(([id, term]) => [id, term, changes.get(id) ?? 0]);
+        statements.addTerms.run([repo, JSON.stringify(rows)]);
+      }
+      const changed = [...changes].filter(([id, change]) => change !== 0 && !added.has(id));
       changes.clear();
+      added.clear();
+      lastId = undefined;
       if (changed.length === 0) return;
       statements.countTerms.run([JSON.stringify(changed)]);
       const fewer = changed.flatMap(([id, change]) => (change < 0 ? [id] : []));
@@ -193,6 +215,9 @@ export function createSourceWriter(database: Database, repo: number): SourceWrit
     },
     reset: () => {
       ids.clear();
+      isComplete = false;
+      added.clear();
+      lastId = undefined;
       changes.clear();
     },
   };
@@ -211,7 +236,13 @@ function prepareStatements(database: Database) {
   const names = source.split(',').map((name) => name.trim());
   return {
     findTerm: database.prepare('select id from kb_terms where repo = ? and term = ?').pluck(),
-    addTerm: database.prepare('insert into kb_terms (repo, term, df) values (?, ?, 0)'),
+    anyTerm: database.prepare('select 1 from kb_terms where repo = ? limit 1').pluck(),
+    lastTermId: database.prepare("select seq from sqlite_sequence where name = 'kb_terms'").pluck(),
+    // In the order of the index: new terms of a batch then share its pages.
+    addTerms: database.prepare(
+      `insert into kb_terms (id, repo, term, df)
+       select value ->> 0, ?, value ->> 1, value ->> 2 from json_each(?) order by value ->> 1`,
+    ),
     countTerms: database.prepare(
       `update kb_terms set df = df + change
        from (select value ->> 0 as changed, value ->> 1 as change from json_each(?)) where id = changed`,

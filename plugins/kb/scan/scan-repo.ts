@@ -33,6 +33,8 @@ export interface Scan {
   readonly unlisted: readonly { readonly path: string; readonly detail: string }[];
   /** All listed folders, to watch them. */
   readonly folders: readonly string[];
+  /** No file of any kind is in the listed folders: an unmounted disk, or a checkout that failed. */
+  readonly isEmpty: boolean;
 }
 
 interface IgnoreRules {
@@ -58,6 +60,7 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
   const isExcluded = excludes(rules.exclude);
   const realRoot = realRootOf(repo, root);
   const seen = new Set<string>();
+  let isEmpty = true;
 
   const visit = (folder: string, depth: number, ignores: readonly IgnoreRules[]): void => {
     const absolute = folder === '' ? root : join(root, folder);
@@ -74,9 +77,12 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
     const applying = own === undefined ? ignores : [...ignores, { base: folder, rules: own }];
     for (const entry of entries) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (!isWanted(path, within)) continue;
       let isFolder = entry.isDirectory();
-      if (isFolder ? isExcluded.folder(path) : isExcluded.file(path)) continue;
+      const isLeftOut = isFolder ? isExcluded.folder(path) : isExcluded.file(path);
+      const isVisited = isWanted(path, within);
+      // A folder that is not visited now may have files.
+      if (!isFolder || (!isVisited && !isLeftOut)) isEmpty = false;
+      if (isLeftOut || !isVisited) continue;
       if (isIgnored(path, isFolder, applying)) continue;
       let isLink = false;
       if (entry.isSymbolicLink()) {
@@ -119,7 +125,7 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
   };
   if (rules.followSymlinks) seen.add(realRoot);
   visit('', 0, []);
-  return { files, problems, unlisted, folders };
+  return { files, problems, unlisted, folders, isEmpty };
 }
 
 function list(absolute: string) {

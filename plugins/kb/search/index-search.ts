@@ -10,6 +10,8 @@ export interface IndexSearch {
   readonly repos: readonly string[];
   /** Hits needed, counted from the best one. */
   readonly limit: number;
+  /** Hits left out at the beginning: those of earlier pages. */
+  readonly offset: number;
   readonly scope: string | undefined;
   readonly docTypes: readonly string[];
   readonly tags: readonly string[];
@@ -54,6 +56,6 @@ export interface KeywordAnswer {
   readonly suggestions: readonly string[];
   readonly revision: number;
   readonly lastRefresh: number | null;
-  /** Of the requested chunk. */
+  /** Of the requested chunk; its rank is the smallest limit with which it is a hit. */
   readonly explained?: { readonly explanation: Explanation; readonly rank: number | null } | null;
 }

@@ -134,8 +134,9 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
       }
     }
     const ordered = found.filter(({ total }) => total > 0).sort(createOrder(readChunk));
+    const selected = selectPerSource(ordered, config.perSource);
     if (explained && wanted.chunkId !== undefined) {
-      const at = ordered.findIndex(
+      const at = selected.findIndex(
         (one) => (readChunk.get([one.repo.chunkIds[one.slot]]) as StoredChunk).chunk_id === wanted.chunkId,
       );
       explained = { ...explained, rank: at < 0 ? null : at + 1 };
@@ -149,7 +150,8 @@ export function createSearcher(database: Database, analysis: TextAnalysis): Inde
     if (ordered.length === 0) {
       return empty(matchesOutside ? 'filtered_out' : 'no_match', { ...rest, ...(explained ? { explained } : {}) });
     }
-    const chosen = limitPerSource(ordered, config.perSource, wanted.limit);
+    const page = new Set(selected.slice(wanted.offset, wanted.limit));
+    const chosen = ordered.filter((one) => page.has(one));
     const weights = new Map(query.weights);
     return {
       hits: chosen.map((one) => toHit(one, query, weights, wanted, readChunk, analysis)),
@@ -172,17 +174,15 @@ function slotOfChunk(database: Database, repo: RepoSnapshot, chunkId: string): n
   return row === undefined ? undefined : repo.slotOf(Number(row));
 }
 
-/** At most so many chunks of one source while others remain; in the order of scores. */
-function limitPerSource(ordered: readonly Found[], perSource: number, limit: number): readonly Found[] {
+/** The order in which chunks become hits: at most so many of one source by score, then the rest by score. */
+function selectPerSource(ordered: readonly Found[], perSource: number): readonly Found[] {
   const counts = new Map<SourceRow, number>();
-  const chosen: Found[] = [];
-  const spare: Found[] = [];
+  const first: Found[] = [];
+  const rest: Found[] = [];
   for (const one of ordered) {
     const count = counts.get(one.source) ?? 0;
     counts.set(one.source, count + 1);
-    (count < perSource ? chosen : spare).push(one);
-    if (chosen.length === limit) break;
+    (count < perSource ? first : rest).push(one);
   }
-  const all = new Set([...chosen, ...spare.slice(0, Math.max(0, limit - chosen.length))]);
-  return ordered.filter((one) => all.has(one));
+  return [...first, ...rest];
 }

@@ -4,12 +4,13 @@ import type { ChunkDetails, EvidenceAnswer, Hit, KbStats, RefreshReport, SearchA
 import { fromWireError, kbError } from '../errors.js';
 import type { LinesQuery, SourcesQuery } from '../index/read-index.js';
 import type { RepairReport } from '../index/repair-index.js';
-import type { KeywordAnswer, KeywordHit } from '../search/index-search.js';
+import type { KeywordAnswer } from '../search/index-search.js';
 import type { Operations } from '../threads/operations.js';
 import { bindEmbedder } from './embedding.js';
 import { type EvaluateFolderOptions, evaluateFolder } from './evaluate-folder.js';
 import { createFillIndex } from './fill-index.js';
 import { createJobs, type Job, type Jobs } from './jobs.js';
+import { createRanking, type RankedQuery } from './rank-query.js';
 import { readRefresh, readSearch } from './read-request.js';
 import { createReranker, type RerankDeps } from './rerank.js';
 import { type KbSettings, type Repo, repoOfFolder } from './settings.js';
@@ -25,7 +26,7 @@ export interface KbDeps extends RerankDeps {
 export interface KbService {
   readonly jobs: Jobs;
   readonly settings: KbSettings;
-  /** The repo by name or folder; the first configured one by default. @throws MortiseError `repo_not_found` */
+  /** The repo by name or folder; the first configured one by default. @throws MortiseError `no_repos`, `repo_not_found` */
   repoOf(choice: RepoChoice): Repo;
   search(body: unknown, choice: RepoChoice, options?: CallOptions): Promise<SearchAnswer>;
   /** False when the index has been lost, or never was. */
@@ -35,6 +36,7 @@ export interface KbService {
   chunk(
     chunkId: string,
     more?: { readonly query?: string | undefined; readonly terms?: boolean },
+    options?: CallOptions,
   ): Promise<ChunkDetails>;
   evidence(ref: string, repo?: string): Promise<EvidenceAnswer>;
   /** The lines of a ref or of an indexed path. @throws MortiseError `source_not_found`, `invalid_evidence_ref`, `invalid_request` */
@@ -48,7 +50,8 @@ export interface KbService {
   reindex(choice: RepoChoice, options?: CallOptions): Job;
   /** Deletes what is indexed of a repo. */
   forget(repo: string): Promise<void>;
-  repair(options: { readonly check: boolean; readonly deep: boolean }): Job;
+  /** @param choice whose files `deep` compares; those of all repos when absent. */
+  repair(options: { readonly check: boolean; readonly deep: boolean }, choice?: RepoChoice): Job;
   embed(
     kind: 'embed_build' | 'embed_refresh',
     choice: RepoChoice | undefined,
@@ -65,18 +68,18 @@ export interface RepoChoice {
   readonly root?: string | undefined;
 }
 
-const searchLimitMs = 30_000;
-
 export function createKnowledgeBase(deps: KbDeps): KbService {
   const { settings, reader, worker, log } = deps;
   const jobs = createJobs();
   const embedder = bindEmbedder(deps.points, settings.rerank.embedder);
   const reranker = createReranker(deps, embedder);
+  const rank = createRanking(deps, reranker);
   const fill = createFillIndex(deps, embedder);
   const counting = createCounting(deps);
 
   const repoOf = ({ repo, root }: RepoChoice): Repo => {
     if (root !== undefined) return repoOfFolder(root);
+    if (settings.repos.length === 0) throw kbError('no_repos');
     const found = repo === undefined ? settings.repos[0] : settings.repos.find(({ name }) => name === repo);
     if (found === undefined) {
       throw kbError('repo_not_found', { repo: repo ?? '', known: settings.repos.map(({ name }) => name) });
@@ -84,33 +87,21 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     return found;
   };
   const reposOf = (choice: RepoChoice): readonly string[] =>
-    choice.repo === '*' ? settings.repos.map(({ name }) => name) : [repoOf(choice).name];
+    choice.repo === '*' && settings.repos.length > 0 ? settings.repos.map(({ name }) => name) : [repoOf(choice).name];
 
   const search: KbService['search'] = async (body, choice, options = {}) => {
     const begun = performance.now();
     const read = readSearch(body, settings);
     const repos = reposOf(choice);
-    const wantsRerank = read.rerank ?? settings.rerank.enabled;
-    const needed = read.offset + read.topK;
-    // The same for every page, so that a hit has one score.
-    const depth = Math.min(100, Math.max(settings.rerank.candidateK, read.topK));
-    const limit = wantsRerank ? Math.max(needed, depth) : needed;
-    let answer: KeywordAnswer;
+    let ranked: RankedQuery;
     try {
-      answer = await reader.call('search', [{ ...read.wanted, repos, limit }, settings.search], {
-        signal: options.signal,
-        timeoutMs: searchLimitMs,
-      });
+      ranked = await rank(read, { repos }, options);
     } catch (error) {
       counting.note('errors');
       throw error;
     }
-    const ranked = wantsRerank
-      ? await reranker.rerank(read.query, answer, depth, options)
-      : { hits: answer.hits, mode: 'keyword' as const };
-    const results = ranked.hits
-      .slice(read.offset, needed)
-      .map((hit, index) => toHit(hit, read.offset + index + 1, read.explain));
+    const { answer } = ranked;
+    const results = ranked.hits.map((one) => toHit(one, read.explain));
     if (results.length === 0) counting.note('empty');
     const took = performance.now() - begun;
     deps.countSearch(results.length === 0, took);
@@ -122,7 +113,7 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       ...(answer.reason === undefined ? {} : { reason: answer.reason }),
       ...notesOf(answer),
       ...(answer.suggestions.length > 0 ? { suggestions: answer.suggestions } : {}),
-      ...('degraded' in ranked && ranked.degraded ? { degraded: ranked.degraded } : {}),
+      ...(ranked.degraded ? { degraded: ranked.degraded } : {}),
       index: {
         revision: answer.revision,
         last_refresh: answer.lastRefresh === null ? null : new Date(answer.lastRefresh).toISOString(),
@@ -176,15 +167,15 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
     search,
     isIndexed: (repo) => reader.call('isIndexed', [repo]).catch(() => false),
     foldersOf: (repo) => worker.call('folders', [settings.repoConfig(repo)]),
-    chunk: async (chunkId, { query, terms = false } = {}) => {
+    chunk: async (chunkId, { query, terms = false } = {}, options = {}) => {
       const details = await reader.call('chunk', [{ chunkId, terms }]);
       if (query === undefined) return details;
-      const read = readSearch({ query, top_k: 100 }, settings);
-      const { explained } = await reader.call('search', [
-        { ...read.wanted, repos: [details.repo], limit: 100, chunkId },
-        settings.search,
-      ]);
-      return { ...details, explanation: explained?.explanation ?? null, rank: explained?.rank ?? null };
+      const { hits, answer } = await rank(readSearch({ query }, settings), { repos: [details.repo], chunkId }, options);
+      const found = hits.find(({ hit }) => hit.chunk_id === chunkId);
+      const { explanation, rank: place } = found
+        ? { explanation: found.hit.explanation, rank: found.rank }
+        : (answer.explained ?? { explanation: null, rank: null });
+      return { ...details, explanation, rank: place };
     },
     evidence: (ref, repo) => reader.call('evidence', [ref, settings.repos.map(({ name }) => name), repo]),
     readLines: (query) =>
@@ -256,17 +247,23 @@ export function createKnowledgeBase(deps: KbDeps): KbService {
       assertIdle(repo);
       await worker.call('drop', [repo]);
     },
-    repair: (options) =>
-      jobs.start('repair', null, async (ctx) => {
-        const report = await worker.call('repair', [options], { signal: ctx.signal, onProgress: ctx.progress });
+    repair: (options, choice) => {
+      const chosen = choice && repoOf(choice);
+      return jobs.start('repair', null, async (ctx) => {
+        const report = await worker.call('repair', [{ ...options, ...(chosen ? { repo: chosen.name } : {}) }], {
+          signal: ctx.signal,
+          onProgress: ctx.progress,
+        });
         const reports: RefreshReport[] = [];
         if (report.needs_refresh && !options.check) {
-          for (const repo of settings.repos) {
+          const configured = settings.repos.filter(({ name }) => name !== chosen?.name);
+          for (const repo of chosen ? [chosen, ...configured] : configured) {
             reports.push(await fill.readFiles(repo, { mode: 'incremental', paths: undefined }, ctx));
           }
         }
         return { ...report, refreshed: reports } satisfies RepairReport & { refreshed: readonly RefreshReport[] };
-      }),
+      });
+    },
     embed: (kind, choice, batch, options = {}) => {
       const repo = choice === undefined ? undefined : repoOf(choice).name;
       return jobs.start(kind, repo ?? null, async (ctx) => {
@@ -294,6 +291,9 @@ function notesOf(answer: KeywordAnswer): { readonly notes?: readonly string[] } 
   return notes.length > 0 ? { notes } : {};
 }
 
-function toHit({ contentHash, explanation, ...hit }: KeywordHit, rank: number, isExplained: boolean): Hit {
+function toHit(
+  { hit: { contentHash, explanation, ...hit }, rank }: RankedQuery['hits'][number],
+  isExplained: boolean,
+): Hit {
   return { rank, ...hit, ...(isExplained ? { explanation } : {}) };
 }

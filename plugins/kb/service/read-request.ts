@@ -12,7 +12,7 @@ export interface ReadSearch {
   readonly offset: number;
   readonly explain: boolean;
   readonly rerank: boolean | undefined;
-  readonly wanted: Omit<IndexSearch, 'repos' | 'limit'>;
+  readonly wanted: Omit<IndexSearch, 'repos' | 'limit' | 'offset'>;
 }
 
 const maxQuery = 8_192;

@@ -34,7 +34,7 @@ function invalid(path: string, problem: string): MortiseError {
   return new MortiseError('invalid_config', `${path} ${problem}.`, {
     status: 400,
     details: { path },
-    hint: 'Correct config/kb.json.',
+    hint: 'Correct config/kb.json; it is read again as soon as it is saved.',
   });
 }
 
@@ -46,8 +46,11 @@ function invalid(path: string, problem: string): MortiseError {
 export function readSettings(config: Config, workspaceDir: string): KbSettings {
   const { chunk, rerank } = config;
   const limits = { maxTokens: chunk.max_tokens, minTokens: chunk.min_tokens };
-  if (limits.minTokens * 2 > limits.maxTokens)
-    throw invalid('chunk.min_tokens', 'is more than half of chunk.max_tokens');
+  if (limits.minTokens * 2 > limits.maxTokens) {
+    const half = Math.floor(limits.maxTokens / 2);
+    const rule = `it must be at most ${half}, half of chunk.max_tokens (${limits.maxTokens})`;
+    throw invalid('chunk.min_tokens', `is ${limits.minTokens}: ${rule}`);
+  }
   const repos = config.repos.map(({ name, path }) => ({ name, root: resolve(workspaceDir, path) }));
   assertDistinct(repos);
   const docTypes = config.doc_types;

@@ -16,12 +16,26 @@ export interface RepoWatch {
 }
 
 /** A burst of changes is one refresh: after this much quiet, but no later than the second limit; milliseconds. */
-const quietMs = 150;
-const longestMs = 1_500;
+const atFirst = { quietMs: 150, longestMs: 1_500 };
+/** What goes on after a refresh has begun is one more, when it is over: a checkout costs two. */
+const afterOne = { quietMs: 300, longestMs: 20_000 };
+/** A change this soon after the beginning of a refresh belongs to its burst, milliseconds. */
+const burstMs = 3_000;
 /** Folders that begin to be watched before the event loop gets a turn. */
 const foldersPerTurn = 200;
 /** Where folders cannot be watched. */
 const pollMs = 2_000;
+
+/**
+ * How long to wait after a change, milliseconds.
+ *
+ * @param first time of the first change since the last refresh
+ * @param lastBegun when the last refresh began
+ */
+export function waitAfter(now: number, first: number, lastBegun: number): number {
+  const { quietMs, longestMs } = first - lastBegun < burstMs ? afterOne : atFirst;
+  return Math.max(0, Math.min(quietMs, first + longestMs - now));
+}
 
 export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>): RepoWatch {
   const watchers = new Map<string, FSWatcher>();
@@ -29,6 +43,9 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
   let wake: () => void = () => undefined;
   let quiet: NodeJS.Timeout | undefined;
   let first = 0;
+  let lastBegun = 0;
+  /** Names have come or gone since the folders were listed. */
+  let isRenamed = false;
   let poll: NodeJS.Timeout | undefined;
   let isRunning = false;
   let isDirty = false;
@@ -40,11 +57,20 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
       return;
     }
     isRunning = true;
-    first = 0;
     try {
+      // What happens in a new folder is seen once it is watched, and belongs to the same burst.
+      if (isRenamed) {
+        isRenamed = false;
+        if ((await watchFolders()) && waitAfter(Date.now(), first, lastBegun) > 0) {
+          changed();
+          return;
+        }
+      }
       const active = kb.jobs.active(repo.name);
       if (active !== undefined) await kb.jobs.released(active.id);
       if (isClosed) return;
+      first = 0;
+      lastBegun = Date.now();
       const { id } = kb.refresh(
         {},
         { ...(kb.settings.repos.includes(repo) ? { repo: repo.name } : { root: repo.root }) },
@@ -72,7 +98,7 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     const now = Date.now();
     first ||= now;
     clearTimeout(quiet);
-    quiet = setTimeout(() => void refresh(), Math.max(0, Math.min(quietMs, first + longestMs - now)));
+    quiet = setTimeout(() => void refresh(), waitAfter(now, first, lastBegun));
     quiet.unref();
   };
   const startPolling = (reason: string): void => {
@@ -106,7 +132,10 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
       if (isClosed) return false;
       if (watchers.has(folder)) continue;
       try {
-        const watcher = watch(join(repo.root, folder), { persistent: false }, changed);
+        const watcher = watch(join(repo.root, folder), { persistent: false }, (event) => {
+          isRenamed ||= event === 'rename';
+          changed();
+        });
         watcher.on('error', () => {
           watcher.close();
           watchers.delete(folder);

@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { createKbHost, type Json, type KbHost } from 'mortise/contracts/kb/testing';
 import { until } from 'mortise/sdk/testing';
 
+const operator = { id: 'operator', admin: true, loopback: true, authenticated: false };
+
 describe('the commands of the knowledge base', () => {
   let kb: KbHost;
   before(async () => {
@@ -16,18 +18,23 @@ describe('the commands of the knowledge base', () => {
   const run = (
     key: string,
     args: readonly string[] = [],
-    more: { options?: Record<string, string | boolean>; resume?: string; signal?: AbortSignal } = {},
+    more: {
+      options?: Record<string, string | boolean | readonly string[]>;
+      resume?: string;
+      signal?: AbortSignal;
+    } = {},
   ) => {
     const { options = {}, resume, signal } = more;
     const input = { args, options, json: true, ...(resume !== undefined && { resume }) };
     return kb.host.points.call('command', key, (command, ctx) => command.run(input, ctx), {
+      principal: operator,
       ...(signal && { signal }),
     });
   };
   /** Runs a command that reports progress until it has ended. */
-  const complete = async (key: string, args: readonly string[]) => {
-    let result = await run(key, args);
-    while (result.again !== undefined) result = await run(key, args, { resume: result.again.resume });
+  const complete = async (key: string, args: readonly string[], options: Record<string, string | boolean> = {}) => {
+    let result = await run(key, args, { options });
+    while (result.again !== undefined) result = await run(key, args, { options, resume: result.again.resume });
     return result;
   };
 
@@ -56,6 +63,16 @@ describe('the commands of the knowledge base', () => {
     expect(metrics).to.include({ 'ndcg@10': 1, 'mrr@10': 1 });
   });
 
+  it('shows what is indexed, how much of it has a vector, and that there is more', async () => {
+    expect((await run('kb-stats')).text).to.match(
+      /Repo default: 2 files, 2 chunks[\s\S]*Embedding coverage: 0.0% \(0\/2\)/,
+    );
+    const { table, text } = await run('kb-sources', [], { options: { limit: '1' } });
+    expect(table?.rows).to.deep.equal([['a.md', 'indexed', '1', 'default', '']]);
+    expect(text).to.include('There are more');
+    expect((await run('kb-sources')).text).to.equal('');
+  });
+
   it('refuses what would do less than was asked for, or something else', async () => {
     const both = await run('kb-refresh', [], { options: { full: true, verify: true } });
     expect(both.exitCode).to.equal(2);
@@ -74,6 +91,73 @@ describe('the commands of the knowledge base', () => {
     expect(error.code).to.equal('invalid_evaluation_set');
     expect(error.message).to.include('bad.jsonl, line 2');
     expect((await run('kb-eval', [file], { options: { k: '0' } })).exitCode).to.equal(2);
+  });
+
+  it('refuses to measure what is not indexed, and a set without queries', async () => {
+    const file = join(kb.host.dataDir, 'queries.jsonl');
+    await writeFile(file, '{"query":"otter","expected_paths":["a.md"]}\n');
+    const { text, data } = await run('kb-eval', [file]);
+    expect((data as Json).metrics).to.include({ 'mrr@10': 1 });
+    expect(text).to.include('queries.jsonl: 2 documents, 1 queries');
+    const root = join(kb.host.dataDir, 'never-indexed');
+    await mkdir(root);
+    const refusal = async (...args: Parameters<typeof run>) => run(...args).catch((error: unknown) => error as Json);
+    expect(await refusal('kb-eval', [file], { options: { root } })).to.deep.include({
+      code: 'not_indexed',
+      status: 409,
+    });
+    const empty = join(kb.host.dataDir, 'empty.jsonl');
+    await writeFile(empty, '\n');
+    expect((await refusal('kb-eval', [empty])).code).to.equal('invalid_evaluation_set');
+  });
+
+  it('reports values that only the service can judge as wrong usage', async () => {
+    const wrong: readonly (readonly [
+      key: string,
+      args: readonly string[],
+      options: Record<string, string | string[]>,
+    ])[] = [
+      ['kb-search', ['otter'], { docType: ['nope'] }],
+      ['kb-search', ['otter'], { since: 'yesterday' }],
+      ['kb-search', ['otter'], { asOf: '2026-02-30' }],
+      ['kb-search', [' '], {}],
+      ['kb-search', ['otter'], { root: join(kb.host.dataDir, 'nothing') }],
+      ['kb-search', ['otter'], { root: kb.root, repo: 'default' }],
+      ['kb-refresh', [], { path: ['../elsewhere'] }],
+      ['kb-explain', ['kb:nothing'], {}],
+      ['kb-inspect', ['chunk_a', 'chunk_b'], {}],
+    ];
+    for (const [key, args, options] of wrong) {
+      const { exitCode, data, text } = await run(key, args, { options });
+      const place = `${key} ${JSON.stringify(options)}`;
+      expect([exitCode, (data as Json).error], place).to.deep.equal([2, 'usage']);
+      expect((data as Json).code, place).to.match(/^invalid_/);
+      expect(text, place).to.equal((data as Json).message);
+    }
+  });
+
+  it('inspects and repairs the passages of one folder', async () => {
+    const root = join(kb.host.dataDir, 'notes');
+    await mkdir(root);
+    await writeFile(join(root, 'n.md'), '# N\n\nA newt rests.\n');
+    await complete('kb-refresh', [], { root });
+    const { results } = (await run('kb-search', ['newt'], { options: { root } })).data as Json;
+    const id = results[0].chunk_id;
+    for (const key of ['kb-inspect', 'kb-explain']) {
+      expect((await run(key, [id], { options: { root } })).exitCode, key).to.equal(0);
+      const error = await run(key, [id], { options: { repo: 'default' } }).catch((refused: unknown) => refused as Json);
+      expect(error.code, key).to.equal('chunk_not_found');
+    }
+    await writeFile(join(root, 'n.md'), '# N\n\nA newt swims.\n');
+    const hashes = async (options: Record<string, string>) => {
+      const { exitCode, data } = await complete('kb-repair', [], { check: true, deep: true, ...options });
+      return [exitCode, (data as Json).checks.find(({ name }: Json) => name === 'file_hashes').found];
+    };
+    expect(await hashes({ repo: 'default' })).to.deep.equal([0, 0]);
+    expect(await hashes({ root })).to.deep.equal([1, 1]);
+    expect((await complete('kb-repair', [], { deep: true, root })).exitCode).to.equal(0);
+    const { data } = await run('kb-search', ['swims'], { options: { root } });
+    expect((data as Json).results).to.have.length(1);
   });
 
   it('prints a line for each change while it watches, and stops with its caller', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, readFile, rename, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect } from 'chai';
@@ -24,6 +24,12 @@ describe('a refresh of the knowledge base', () => {
     } finally {
       database.close();
     }
+  };
+  /** The report of a repair. */
+  const repaired = async (request: object) => {
+    const { body } = await kb.ask('POST', '/kb/repair', request);
+    for await (const event of events(kb, body.job.id)) if (event.ended_at !== null) return event.report;
+    throw new Error('The job did not end.');
   };
   const content = () =>
     rows(`select path, status, file_hash, chunk_id, start_line, hex(content_hash) from kb_sources
@@ -63,6 +69,22 @@ describe('a refresh of the knowledge base', () => {
     expect(rows('select count(*) from kb_chunks_fts_docsize')).to.deep.equal(rows('select count(*) from kb_chunks'));
     await kb.remove('a.md');
     expect(await kb.refresh({ mode: 'full' })).to.include({ deleted_files: 1, total_files: 1 });
+  });
+
+  it('keeps the terms of long words in letters beyond the basic plane', async () => {
+    // Mathematical and Gothic letters of any length: a term that is cut may end within a pair.
+    const words = (round: number): string =>
+      Array.from({ length: 130 }, (_, length) => `x${'\u{10330}'.repeat(length)}${'\u{10428}'.repeat(round)}`).join(
+        ' ',
+      );
+    for (let round = 0; round < 3; round += 1) {
+      await kb.write('long.md', `# Long ${round}\n\n${words(round)} \u{10330}\n`);
+      await kb.write(`long-${round}.md`, `# Long\n\n${words(round + 1)}\n`);
+      expect(await kb.refresh()).to.include({ errors: 0 });
+    }
+    expect(rows('select count(*) from kb_terms where df < 1')).to.deep.equal([[0]]);
+    const { checks } = (await repaired({ check: true })) as { checks: { name: string; found: number }[] };
+    expect(checks.filter(({ found }) => found > 0)).to.deep.equal([]);
   });
 
   it('touches a file whose time alone has changed', async () => {
@@ -108,6 +130,24 @@ describe('a refresh of the knowledge base', () => {
     ]);
   });
 
+  it('warns of front matter that is broken, and indexes it as content', async () => {
+    const broken: Readonly<Record<string, readonly [text: string, warning: RegExp]>> = {
+      'list.md': ['---\ntitle: X\ntags: [stoat\n---\n# A\n\ntext\n', /cannot be parsed \(.* at line \d+/],
+      'nested.md': ['---\ntitle: stoat: Y\n---\n# A\n', /cannot be parsed \(Nested mappings .* at line 2,/],
+      'toml.md': ['+++\ntitle = stoat\n+++\n# A\n', /cannot be parsed \(/],
+      'open.md': ['---\ntitle: stoat\n\n# A\n', /is not closed/],
+      'scalar.md': ['---\nstoat\n---\n# A\n', /not a mapping/],
+    };
+    for (const [path, [text]] of Object.entries(broken)) await kb.write(path, text);
+    await kb.write('rule.md', '---\n\nA stoat below a rule.\n');
+    const { warnings } = await kb.refresh();
+    for (const [path, [, expected]] of Object.entries(broken))
+      expect(warnings.filter((one) => one.startsWith(`${path}: `)).join('\n'), path).to.match(expected);
+    expect(warnings).to.have.length(Object.keys(broken).length);
+    const { results } = await kb.search('stoat');
+    expect(results.map(({ path }) => path)).to.have.members([...Object.keys(broken), 'rule.md']);
+  });
+
   it('skips a file that is too large without reading it', async () => {
     await kb.write('huge.md', '');
     await truncate(join(kb.root, 'huge.md'), 200 * 1024 * 1024);
@@ -146,6 +186,32 @@ describe('a refresh of the knowledge base', () => {
     await rename(`${kb.root}-away`, kb.root);
     expect((await kb.search(word(1))).results).to.have.length(1);
     expect(await kb.refresh()).to.include({ total_files: 3, deleted_files: 0 });
+  });
+
+  it('keeps what it knows of a folder that is suddenly empty, until a full refresh', async () => {
+    await kb.refresh();
+    await rename(kb.root, `${kb.root}-away`);
+    // A mount point without its disk, and what a failed checkout leaves.
+    await mkdir(join(kb.root, '.git'), { recursive: true });
+    for (const request of [{}, { mode: 'verify' }, { paths: ['b'] }]) {
+      const report = await kb.refresh(request);
+      expect(report, JSON.stringify(request)).to.include({ total_files: 3, deleted_files: 0 });
+      expect(report.warnings.join(), JSON.stringify(request)).to.match(/no file at all.*kb refresh --full/);
+    }
+    expect((await kb.search(word(1))).results[0]).to.deep.include({ path: 'a.md', stale: true });
+    await rm(kb.root, { recursive: true });
+    await rename(`${kb.root}-away`, kb.root);
+    expect(await kb.refresh()).to.deep.include({ total_files: 3, deleted_files: 0, warnings: [] });
+    for (const path of ['a.md', 'b', 'notes.txt']) await kb.remove(path);
+    expect(await kb.refresh({ mode: 'full' })).to.deep.include({ total_files: 0, deleted_files: 3, warnings: [] });
+    expect(await kb.refresh()).to.deep.include({ total_files: 0, warnings: [] });
+  });
+
+  it('deletes the last indexed file of a folder that has other files', async () => {
+    await kb.write('other/code.ts', 'export {};');
+    await kb.refresh();
+    for (const path of ['a.md', 'b', 'notes.txt']) await kb.remove(path);
+    expect(await kb.refresh()).to.deep.include({ total_files: 0, deleted_files: 3, warnings: [] });
   });
 
   it('indexes the files beside a link that leads to itself', async () => {
@@ -231,16 +297,11 @@ describe('a refresh of the knowledge base', () => {
   it('finds nothing wrong after a repair, and repairs what was wrong', async () => {
     await kb.refresh();
     run(file(), 'delete from kb_chunks where id = (select min(id) from kb_chunks)');
-    const repair = async (request: object) => {
-      const { body } = await kb.ask('POST', '/kb/repair', request);
-      for await (const event of events(kb, body.job.id)) if (event.ended_at !== null) return event.report;
-      throw new Error('The job did not end.');
-    };
     const found = (report: { checks: { name: string; found: number }[] }) =>
       report.checks.filter((check) => check.found > 0).map(({ name }) => name);
-    expect(found(await repair({ check: true }))).to.include('search_rows');
-    await repair({});
-    expect(found(await repair({ check: true }))).to.deep.equal([]);
+    expect(found(await repaired({ check: true }))).to.include('search_rows');
+    await repaired({});
+    expect(found(await repaired({ check: true }))).to.deep.equal([]);
   });
 
   it('refuses a second refresh of a repo while one is running', async () => {

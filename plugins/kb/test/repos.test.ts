@@ -41,6 +41,26 @@ describe('a search in all repos', () => {
   });
 });
 
+describe('a knowledge base without repos', () => {
+  it('says so to every search and refresh', async () => {
+    const kb = await createKbHost({}, { repos: [] });
+    try {
+      for (const [path, body] of [
+        ['/kb/search', { query: 'walrus' }],
+        ['/kb/search', { query: 'walrus', repo: '*' }],
+        ['/kb/refresh', {}],
+      ] as const) {
+        const { status, body: answer } = await kb.ask('POST', path, body);
+        expect([status, answer.error.code], path).to.deep.equal([404, 'no_repos']);
+        expect(answer.error.message).to.include('No repo is configured');
+      }
+      expect((await kb.ask('GET', '/kb/stats')).body.repos).to.deep.equal([]);
+    } finally {
+      await kb.stop();
+    }
+  });
+});
+
 describe('two repos with the same files', () => {
   let kb: KbHost;
   const same = '# Same\n\nA walrus in both.\n';

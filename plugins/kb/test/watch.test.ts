@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
 import { until } from 'mortise/sdk/testing';
+import { waitAfter } from '../service/watch-repo.js';
 
 describe('a watched repo', () => {
   let kb: KbHost;
@@ -34,13 +35,34 @@ describe('a watched repo', () => {
     await until('it is built again', () => finds('otter'), 20_000);
   }).timeout(40_000);
 
-  it('refreshes a burst of changes at most twice', async () => {
+  it('refreshes a burst of changes at most twice, also in new folders', async () => {
     await until(() => finds('otter'));
+    await until('the first refresh has ended', async () => (await kb.ask('GET', '/kb/jobs')).body.items[0].ended_at);
     const before = await refreshes();
-    await Promise.all(Array.from({ length: 300 }, (_, index) => kb.write(`many/${index}.md`, `# ${index}\n\nstoat\n`)));
-    await kb.write('many/last.md', 'the final wolverine');
+    let written = 0;
+    // Longer than a first refresh waits, twice.
+    for (const end = Date.now() + 3_500; Date.now() < end; written += 1) {
+      await kb.write(`many/${written % 10}/${written % 40}/${written}.md`, `# ${written}\n\nstoat\n`);
+    }
+    await kb.write('many/last/one.md', 'the final wolverine');
     await until(() => finds('wolverine'));
-    expect((await refreshes()) - before).to.be.at.most(3);
+    expect((await kb.ask('GET', '/kb/stats')).body.repos[0].files).to.equal(written + 2);
+    expect((await refreshes()) - before).to.be.within(1, 2);
+  });
+
+  it('waits for the end of a burst that goes on, but not for ever', () => {
+    const begun = 100_000;
+    const cases: readonly (readonly [string, number, number, number, number])[] = [
+      ['a single change', begun, begun, 0, 150],
+      ['a change in a burst', begun + 1_000, begun, 0, 150],
+      ['the limit of the first refresh', begun + 1_450, begun, 0, 50],
+      ['past the limit', begun + 1_600, begun, 0, 0],
+      ['what goes on after the first refresh', begun + 5_000, begun + 10, begun, 300],
+      ['the limit of the second one', begun + 20_000, begun + 10, begun, 10],
+      ['a change after the burst', begun + 3_000, begun + 3_000, begun, 150],
+    ];
+    for (const [name, now, first, lastBegun, expected] of cases)
+      expect(waitAfter(now, first, lastBegun), name).to.equal(expected);
   });
 
   it('stops with its plugin under load, leaves no watcher, and answers again when it is enabled', async function disabled() {
