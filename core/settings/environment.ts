@@ -78,7 +78,7 @@ export interface SecretVariablesOf {
 }
 
 /**
- * Which variables hold secrets: those that the schema of the host or of any plugin declares secret, regardless of who else reads them
+ * Which variables hold secrets: those that the schema of the host or of any plugin declares secret, whatever else reads them
  * and by which name. A variable that only looks like a secret is one too, unless a schema says `x-secret: false`.
  */
 export class SecretVariables {

@@ -128,7 +128,7 @@ export class OwnedFile implements OwnedConfig {
     });
   }
 
-  /** @param present the object to patch: without a difference nothing is written, and a file that would be empty is removed */
+  /** @param present the object to patch: unchanged, nothing is written; a file that would be empty is removed */
   private async writeNow(config: Config, present?: Config): Promise<ReloadResult> {
     const next = this.restored(config);
     const issues = this.check(config);
@@ -165,7 +165,7 @@ export class OwnedFile implements OwnedConfig {
     return result;
   }
 
-  /** After the file was replaced: until then the old one needs them. Values that cannot be removed now are removed after a later write. */
+  /** After the file was replaced, because the old one needs them. A failed removal is repeated after a later write. */
   private async removeUnusedSecrets(config: Config): Promise<void> {
     await this.writeSecrets((stored) => {
       const unused = unusedSecrets(this.owner, config, stored);

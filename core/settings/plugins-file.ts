@@ -295,8 +295,7 @@ class StoredPlugins implements PluginsFile {
   }
 
   private report(why: string, content: FileContent | undefined): void {
-    const kept =
-      this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as in its last good copy.';
+    const kept = this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as in its last good copy.';
     const message = `${this.shown} ${why}. ${kept}`;
     const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
     this.refused = content?.kind === 'text' ? content.text : undefined;

@@ -142,7 +142,7 @@ export interface PluginControl {
   release(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration remains in force. */
   configure(key: string, config: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
-  /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default holds. As `configure`. */
+  /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default applies. As `configure`. */
   patchConfig(key: string, patch: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
   /** Writes the desired state that replicas share to `plugins.json`. */
   export(options?: ToggleOptions): Promise<DesiredExport>;
