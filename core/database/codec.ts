@@ -32,7 +32,7 @@ function isoTime(at: Date | number | string): string {
   return new Date(`${parts[1]}T${parts[2]}.${milliseconds}${zone}`).toISOString();
 }
 
-/** @throws RangeError for what is no integer, or none that a number can hold. */
+/** @throws RangeError for other values, and integers that a number cannot represent. */
 function parseInteger(stored: unknown): number {
   const value = typeof stored === 'number' ? stored : Number(stored);
   if (stored === null || stored === '' || !Number.isSafeInteger(value)) {

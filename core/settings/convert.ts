@@ -64,7 +64,7 @@ function convertTo(type: unknown, text: string, schema: JsonSchema): Converted {
   }
 }
 
-/** A word that is read as false but is no boolean word: probably a mistake. */
+/** A word that is read as false but is not a boolean word: probably a mistake. */
 export function isDoubtfulFlag(text: string, schema: JsonSchema): boolean {
   const word = text.trim().toLowerCase();
   return schema.type === 'boolean' && !trueWords.has(word) && !falseWords.has(word);
