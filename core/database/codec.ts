@@ -36,7 +36,7 @@ function isoTime(at: Date | number | string): string {
 function parseInteger(stored: unknown): number {
   const value = typeof stored === 'number' ? stored : Number(stored);
   if (stored === null || stored === '' || !Number.isSafeInteger(value)) {
-    throw new RangeError('The stored value is no integer that a number can hold.');
+    throw new RangeError('The stored value is not an integer that a number can represent.');
   }
   return value;
 }

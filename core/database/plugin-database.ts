@@ -14,7 +14,7 @@ const ordering = /^[a-z_][a-z0-9_]*( asc| desc)?$/i;
 function claimPlan(claim: ClaimRows, names: Names): ClaimPlan {
   const setBindings: SqlValue[] = [];
   const set = Object.entries(claim.set).map(([name, value]) => {
-    if (!column.test(name)) throw new TypeError(`"${name}" is no column name.`);
+    if (!column.test(name)) throw new TypeError(`"${name}" is not a column name.`);
     if (isExpression(value)) {
       setBindings.push(...(value.bindings ?? []));
       return `${name} = ${value.sql}`;
@@ -22,8 +22,8 @@ function claimPlan(claim: ClaimRows, names: Names): ClaimPlan {
     setBindings.push(value);
     return `${name} = ?`;
   });
-  for (const name of claim.orderBy) if (!ordering.test(name)) throw new TypeError(`"${name}" is no order.`);
-  if (!column.test(claim.key)) throw new TypeError(`"${claim.key}" is no column name.`);
+  for (const name of claim.orderBy) if (!ordering.test(name)) throw new TypeError(`"${name}" is not a sort order.`);
+  if (!column.test(claim.key)) throw new TypeError(`"${claim.key}" is not a column name.`);
   if (!Number.isSafeInteger(claim.limit) || claim.limit < 1) throw new RangeError('A claim takes at least one row.');
   return {
     table: names.table(claim.table),

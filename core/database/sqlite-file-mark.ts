@@ -26,7 +26,7 @@ const pageBytes = 4_096;
  * the file only when it copies from the log, which it announces in shared memory before the first byte. The offsets are
  * those of the WAL-index (https://sqlite.org/walformat.html).
  *
- * Both files stay open: a process that closes a file loses the locks that SQLite has on it, whoever opened it
+ * Both files stay open: a process that closes a file loses the locks that SQLite has on it, by any handle
  * (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export class SqliteFileMark {

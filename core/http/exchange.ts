@@ -286,7 +286,10 @@ export class Exchange {
 /** @throws MortiseError for a status that no final response can have. */
 function statusOf({ status = 200 }: RouteResponse): number {
   if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
-  throw new MortiseError('route_mismatch', 'A route answered with a status that is no whole number from 200 to 599.');
+  throw new MortiseError(
+    'route_mismatch',
+    'A route answered with a status that is not a whole number from 200 to 599.',
+  );
 }
 
 async function discard(stream: AsyncIterable<unknown>): Promise<void> {

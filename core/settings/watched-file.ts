@@ -72,7 +72,7 @@ export class WatchedFile {
     }
     try {
       const before = await file.stat({ bigint: true });
-      if (!before.isFile()) return this.unusable('is not a file');
+      if (!before.isFile()) return this.unusable('is not a regular file');
       if (sameStamp(this.stamp, before) && !force && !this.mustHash()) return undefined;
       if (before.size > maxBytes) {
         return this.unusable(`is larger than 1 MiB (${before.size} bytes)`, `${before.size} ${before.mtimeNs}`, before);

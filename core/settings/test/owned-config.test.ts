@@ -192,13 +192,13 @@ describe('the configuration of a plugin', () => {
   it('reports a path that is not a regular file', async () => {
     await mkdir(project.path(file), { recursive: true });
     const { config } = await owned();
-    expect(config.problem?.message).to.equal(`${shown}: the file is not a file.`);
+    expect(config.problem?.message).to.equal(`${shown}: the file is not a regular file.`);
   });
 
   it('does not wait for a named pipe in the place of the file', async function () {
     if (process.platform === 'win32' || spawnSync('mkfifo', [project.path(file)]).status !== 0) return this.skip();
     const { config } = await owned();
-    expect(config.problem?.message).to.contain('is not a file');
+    expect(config.problem?.message).to.contain('is not a regular file');
   });
 
   it('keeps the last good state when the file is removed', async () => {
