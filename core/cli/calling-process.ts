@@ -1,4 +1,4 @@
-/** The process that runs a command: how it was called, and where it reads and writes. */
+/** The process that runs a command: its arguments, input and output. */
 export interface CallingProcess {
   /** The words after the name of the program. */
   readonly args: readonly string[];

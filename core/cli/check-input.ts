@@ -31,7 +31,7 @@ export function checkInput(
   const words = firstWords(usage);
   const [word] = args;
   if (words !== undefined && (word === undefined || !words.includes(word))) {
-    const what = word === undefined ? 'A word is missing' : `"${shown(word)}" is no word of this command`;
+    const what = word === undefined ? 'A word is missing' : `"${shown(word)}" is not a word of this command`;
     throw new CommandError(`${what}; it takes ${listed(words)}.`, hint);
   }
   const missing = requiredArguments(usage)[args.length];
@@ -68,7 +68,7 @@ function firstWords(usage: string): readonly string[] | undefined {
   return /^[\w\- ]*<([\w-]+(?:\|[\w-]+)+)>/.exec(usage)?.[1]?.split('|');
 }
 
-/** `<pool> <obs_id>` of a usage; what stands behind an option is its value. */
+/** `<pool> <obs_id>` of a usage; the word after an option is its value. */
 function requiredArguments(usage: string): readonly string[] {
   return [...usage.matchAll(/(--[\w-]+ )?(<[^>]+>)/g)].flatMap(([, option, name = '']) => (option ? [] : [name]));
 }
@@ -86,7 +86,7 @@ function listed(words: readonly string[]): string {
   return words.length === 1 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
-/** As much of it as a line takes. */
+/** Shortened to fit a line. */
 function shown(text: string): string {
   const line = text.replaceAll(/\p{Cc}/gu, ' ');
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;

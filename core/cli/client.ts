@@ -5,32 +5,32 @@ import { MortiseError } from '../sdk/errors.js';
 import { CommandError, LocalError } from './output.js';
 import { translated } from './translated.js';
 
-/** Where the running server is and what opens it. */
+/** The address and the keys of the running server. */
 export interface ClientOptions {
   readonly base: string;
   readonly apiKey: string | undefined;
   readonly adminKey: string | undefined;
-  /** Ends what is under way: Ctrl-C. */
+  /** Aborts requests in flight: Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
 export interface Answer {
   readonly status: number;
-  /** Parsed JSON; undefined when it is none. */
+  /** Parsed JSON; undefined when it is not JSON. */
   readonly body: unknown;
 }
 
-/** The running server's API, as the commands use it. */
+/** The running server's API for the commands. */
 export interface Client {
   /** Something answers as a Mortise server. */
   alive(): Promise<boolean>;
-  /** Whether the server that answers has the admin API, which ends with its plugin. */
+  /** Whether the server has the admin API, which is only there while its plugin is active. */
   administers(): Promise<boolean>;
-  /** Whatever the status is. @throws LocalError `no_server` */
+  /** Resolves with any status. @throws LocalError `no_server` */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** A body is sent as JSON, or as a form. @throws ApiError, LocalError `no_server` */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** The body of an answer as it arrives. @throws ApiError, LocalError like `request` */
+  /** The body of a response as it arrives. @throws ApiError, LocalError like `request` */
   stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
 }
 
@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions): Client {
     administers: async () => {
       const { status } = await ask('HEAD', '/admin/plugins');
       if (status !== 503) return status !== 404;
-      // Its plugin is enabled and cannot run; a server that is busy or draining has another code.
+      // Its plugin is enabled but not active; a busy or draining server returns another code.
       const answer = await ask('GET', '/admin/plugins');
       return errorOf(answer, options).code !== 'plugin_unavailable';
     },
@@ -92,7 +92,7 @@ function target(base: string, path: string): URL {
   } catch {
     // Reported below.
   }
-  throw new CommandError(`"${base}" is no address of a server.`, 'Give one like http://127.0.0.1:8088.');
+  throw new CommandError(`"${base}" is not the address of a server.`, 'Use the form http://127.0.0.1:8088.');
 }
 
 interface Encoded {
@@ -165,7 +165,7 @@ function errorOf({ status, body }: Answer, options: ClientOptions): MortiseError
 function hintOf(code: string | undefined, given: string | undefined, options: ClientOptions): string | undefined {
   if (code === 'unauthorized') {
     return options.apiKey
-      ? translated('MORTISE_API_KEY (or --api-key) is no key of this server.')
+      ? translated('MORTISE_API_KEY (or --api-key) is not a key of this server.')
       : translated('Set MORTISE_API_KEY to a key of this server, or give it with --api-key.');
   }
   if (code !== 'admin_required' || given?.includes('X-Admin-Key') !== true) return given;
@@ -179,12 +179,12 @@ function hintOf(code: string | undefined, given: string | undefined, options: Cl
 
 /** What to do next about an error without a hint. */
 export function hintByStatus(status: number): string {
-  if (status === 404) return translated('Check the name: the list command of the same group shows what there is.');
-  if (status === 409) return translated('Look at what is there now, then try again.');
+  if (status === 404) return translated('Check the name: the list command of the same group shows all names.');
+  if (status === 409) return translated('Check the current state, then try again.');
   if (status === 429 || status === 503) return translated('Wait a moment, then try again.');
   if (status === 401 || status === 403) return translated('Use a key that has this right: --api-key, or --admin-key.');
   if (status < 500) return translated('Add --help to the command for its options and examples.');
-  return translated('mortise plugin doctor looks for what may be wrong; the log of the server says more.');
+  return translated('mortise plugin doctor looks for problems; the server log has details.');
 }
 
 function parse(text: string): unknown {

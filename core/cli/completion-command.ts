@@ -10,12 +10,12 @@ interface Completed {
   readonly options: readonly string[];
 }
 
-/** The word at `i`, as each shell has it. */
+/** The word at `i` in the syntax of each shell. */
 const bashWord = `"\${COMP_WORDS[i]}"`;
 const zshWord = `"\${words[i]}"`;
 const shells = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
-/** `mortise completion <shell>`: a script of all commands that this installation has. */
+/** `mortise completion <shell>`: a completion script for all commands of this installation. */
 export function addCompletionCommand(program: Command, environment: CommandEnvironment): void {
   program
     .command('completion')
@@ -53,7 +53,7 @@ function longOptions({ options }: Command): readonly string[] {
   return options.flatMap(({ long }) => (long && safe.test(long) ? [long] : []));
 }
 
-/** Words that its first argument takes: `<list|show|retry>` in the usage of a contributed command. */
+/** Values of its first argument: `<list|show|retry>` in the usage of a contributed command. */
 function choicesOf(command: Command): Completed['words'] {
   const [, listed] = /^<([\w-]+(?:\|[\w-]+)+)>/.exec(command.usage()) ?? [];
   const words = listed?.split('|') ?? command.registeredArguments[0]?.argChoices ?? [];
@@ -62,7 +62,7 @@ function choicesOf(command: Command): Completed['words'] {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Follows the words that are typed as far as they are commands: the same lines in bash and zsh. */
+/** Follows the typed words as far as they are commands; the same code in bash and zsh. */
 function follow(all: readonly Completed[], first: string, last: string, word: string): string {
   const cases = all
     .filter(({ path }) => path !== '')

@@ -29,7 +29,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
         JSON.stringify(value.value) ?? '',
         value.origin ? `${value.source} ${value.origin}` : value.source,
       ]);
-      // What is read by another program is not cut: only a terminal has a width.
+      // Output for programs is not cut: only a terminal has a width.
       await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, environment.process.stdout.columns), {
         values,
       });
@@ -38,7 +38,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
   config
     .command('set <name> [value]')
     .description('write a value to the configuration of a plugin; it is checked first')
-    .option('--stdin', 'read the value from standard input, so that a secret is in no history of commands')
+    .option('--stdin', 'read the value from standard input, so that a secret is not in the shell history')
     .addHelpText(
       'after',
       examples(
@@ -56,7 +56,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
 
   config
     .command('unset <name>')
-    .description('remove a value from the configuration of a plugin, so that its default holds')
+    .description('remove a value from the configuration of a plugin, so that its default applies')
     .addHelpText('after', examples('mortise config unset gate.dedup.enabled'))
     .action((name: string) => change(environment, name, null));
 }
@@ -71,7 +71,7 @@ async function readValues(
   return (await server.request<{ values: readonly EffectiveValue[] }>('GET', `/admin/config${query}`)).values;
 }
 
-/** Nothing to show is an answer for a plugin that takes no configuration, and for no other name. */
+/** An empty list is only valid for a plugin without configuration. */
 async function assertOwner(environment: CommandEnvironment, owner: string): Promise<void> {
   const plugins = await environment.either(
     async (server) => (await server.request<{ plugins: readonly PluginRow[] }>('GET', '/admin/plugins')).plugins,
@@ -85,7 +85,7 @@ async function assertOwner(environment: CommandEnvironment, owner: string): Prom
   });
 }
 
-/** A value that is shown, or whose place the schema has. The file of a plugin with faults may hold any other. */
+/** A name that is listed, or that the schema declares. An invalid file may contain others. */
 function isKnown(
   { config, config_schema, config_valid }: PluginDetail,
   name: string,
@@ -100,13 +100,13 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   const [owner = '', ...path] = name.split('.');
   if (owner === 'host') {
     throw new CommandError(
-      'Settings of the host are read once, at the start, and are not changed from here.',
+      'Settings of the host are read once, at the start, and cannot be changed here.',
       'Edit config/mortise.json, or set the variable that config/README.md names, and restart.',
     );
   }
   if (path.length === 0 || path.includes('')) {
     throw new CommandError(
-      `"${name}" is no name of a setting.`,
+      `"${name}" is not the name of a setting.`,
       'mortise config shows the names: <plugin>.<property>.',
     );
   }
@@ -131,9 +131,9 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   const removed = applied === 'unchanged' && overriding === null ? 'not set' : 'removed';
   const done = `${name} is ${given === null ? removed : 'set'}`;
   const how = {
-    live: 'it is in force',
+    live: 'it is in effect',
     restarted: `${owner} was restarted with it`,
-    unchanged: `${owner} runs on as before`,
+    unchanged: `${owner} keeps running unchanged`,
     'next start': `a start of ${owner} reads it`,
   };
   const note = overriding === null ? how[applied] : `the variable ${overriding} overrides it`;
@@ -141,7 +141,7 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   await printAnswer(environment, `${done}: ${note}.`, data);
 }
 
-/** The schema of a member, as far as it says something of it. */
+/** The schema of a member, if it is declared. */
 function schemaAt(schema: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, name) => {
     if (!isJsonObject(inner)) return undefined;

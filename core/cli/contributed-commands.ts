@@ -25,8 +25,8 @@ interface ContributedCommand extends CommandFacts {
 }
 
 /**
- * Adds the commands of plugins. With a server they run inside it; without one only those that say `offline`, whose
- * plugin is then booted without a port. Words that the platform has itself stay the platform's.
+ * Adds the commands of plugins. With a server they run inside it; without one only those with `offline` run, whose
+ * plugin is then booted without a port. They cannot replace the platform's own commands.
  */
 export async function addContributedCommands(program: Command, environment: CommandEnvironment): Promise<void> {
   const commands = (await listCommands(environment)).commands.map(asText);
@@ -40,7 +40,7 @@ export async function addContributedCommands(program: Command, environment: Comm
   for (const group of program.commands) if (!own.has(group.name())) describeGroup(group);
 }
 
-/** A word that only leads to commands says which. */
+/** A group without a command lists its commands. */
 function describeGroup(group: Command): void {
   for (const one of group.commands) describeGroup(one);
   if (group.description() === '') group.description(group.commands.map((one) => one.name()).join(', '));
@@ -50,12 +50,12 @@ interface CommandList {
   readonly commands: readonly ContributedCommand[];
 }
 
-/** A server without its database, or one that does not accept the caller: the commands are then read from the files. */
+/** The server has no database or does not accept the caller: the commands are then read from the files. */
 const knownFromFiles = /^(database_|unauthorized$)/;
 
 /**
- * Without its database a team's installation still knows its commands; they then end as they want to when they fail. So
- * does one whose key is missing: a wrong command is reported before a missing right.
+ * Without its database an installation still lists its commands; they then exit with their own failure code. The same
+ * holds without a key: wrong usage is reported before a missing right.
  */
 async function listCommands(environment: CommandEnvironment): Promise<CommandList> {
   const listed = ({ points }: OfflineControl): CommandList => ({
@@ -69,7 +69,7 @@ async function listCommands(environment: CommandEnvironment): Promise<CommandLis
   }
 }
 
-/** What its manifest says of a command, fit for a terminal. */
+/** A command's manifest entry, made safe for a terminal. */
 function asText({ summary, usage, examples: typed, options, ...rest }: ContributedCommand): ContributedCommand {
   return {
     ...rest,
@@ -104,7 +104,7 @@ function addCommand(
   if (parent.commands.some((command) => command.name() === last)) return;
   const command = parent.command(last).description(one.summary);
   const rest = one.usage.trim().split(/\s+/).slice(leadingWords(one.usage).length);
-  // Without a placeholder in its usage it takes no arguments, and a word too many is a mistake.
+  // Without a placeholder in its usage it takes no arguments, and an extra word is an error.
   if (rest.some((part) => /^[<[](?!options)/.test(part))) command.argument('[args...]');
   if (rest.length > 0) command.usage(rest.join(' '));
   const files: string[] = [];
@@ -166,7 +166,7 @@ async function withFiles(
   return { ...options, ...texts };
 }
 
-/** The text of a file, or of standard input (`-`). Bytes of another encoding would be replaced without a word. */
+/** The text of a file, or of standard input (`-`). Bytes of another encoding would be replaced silently. */
 async function readText(path: string, process: CallingProcess): Promise<string> {
   const named = path === '-' ? 'Standard input' : path;
   const bytes = await (path === '-' ? readAll(process.stdin) : readFile(path)).catch((error: { code?: unknown }) => {
@@ -203,7 +203,7 @@ async function withDocuments(
   return { ...options, ...texts };
 }
 
-/** A command in this process: always the module that is installed here, whatever server lists the command. */
+/** A command in this process: always the module that is installed here, even if another server lists the command. */
 async function clientCommand(
   { fromFiles }: CommandEnvironment,
   { plugin }: ContributedCommand,
@@ -219,14 +219,14 @@ async function clientCommand(
   });
 }
 
-/** A command in this process throws codes of its own, which are none of the API's. */
+/** A command in this process throws its own codes, which are not codes of the API. */
 function asLocal(error: unknown): unknown {
   if (error instanceof ApiError || error instanceof LocalError || !(error instanceof MortiseError)) return error;
   const { code, message, details, hint } = error;
   return new LocalError(code, message, { ...(details ? { details } : {}), ...(hint ? { hint } : {}) });
 }
 
-/** What a command reports as wrong usage. */
+/** The error for a command's wrong usage. */
 function misused({ usage }: CommandFacts, { data, text }: CommandResult): CommandError {
   const { error: _kind, usage: _usage, reason, message, ...details } = isJsonObject(data) ? data : {};
   const given = [reason, message].find((one) => typeof one === 'string');
@@ -263,7 +263,7 @@ async function run(
   try {
     return await runCommandOffline(one.key, input, { ...environment.offline(environment.json), each });
   } catch (error) {
-    if (environment.process.signal.aborted) throw new LocalError('interrupted', 'It was interrupted.');
+    if (environment.process.signal.aborted) throw new LocalError('interrupted', 'The command was interrupted.');
     throw error;
   } finally {
     progress.end();

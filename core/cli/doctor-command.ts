@@ -19,8 +19,8 @@ interface Findings {
 export function addDoctorCommand(plugin: Command, environment: CommandEnvironment): void {
   plugin
     .command('doctor [key]')
-    .description('what to fix, and how; exit 1 when one of the findings is an error')
-    .option('--fix', 'enable the plugins that others wait for; everything else needs a person')
+    .description('what to fix, and how; exit 1 when a finding is an error')
+    .option('--fix', 'enable the plugins that others require; nothing else is changed')
     .addHelpText(
       'after',
       examples('mortise plugin doctor', 'mortise plugin doctor mcp-server', 'mortise plugin doctor --fix'),
@@ -49,17 +49,17 @@ function look({ either, fromFiles }: CommandEnvironment, key: string | undefined
     async (error: unknown) => {
       const found = databaseFinding(error);
       if (!found) throw error;
-      // The files can still be looked at.
+      // The files can still be checked.
       return { findings: [found, ...(await fromFiles(ask)).findings] };
     },
   );
 }
 
-/** What keeps the shared state of a team from being read; undefined for any other error. */
+/** Why the shared state cannot be read; undefined for any other error. */
 function databaseFinding(error: unknown): Finding | undefined {
   if (!(error instanceof MortiseError) || !databaseCodes.has(error.code)) return undefined;
   const { code, message, hint } = error;
-  const rest = 'What else is found goes by plugins.json instead of the state that the servers share.';
+  const rest = 'The other findings are based on plugins.json instead of the state that the servers share.';
   return { severity: 'error', code, message: `${message} ${rest}`, ...(hint ? { fix: hint } : {}) };
 }
 
@@ -68,7 +68,7 @@ async function enableMissing(
   environment: CommandEnvironment,
   findings: readonly Finding[],
 ): Promise<readonly string[]> {
-  // What should run can then be neither read nor changed.
+  // The desired state can then be neither read nor changed.
   if (findings.some(({ code }) => databaseCodes.has(code))) return [];
   const waiting = findings.filter(({ code }) => code === 'dependency_disabled').map(({ key }) => key);
   const done: string[] = [];
@@ -81,7 +81,7 @@ async function enableMissing(
     const next = rows.find(({ key, desired }) => desired === 'disabled' && wanted.includes(key));
     if (!next) return done;
     waiting.push(next.key);
-    // What it waits for may be off as well, and is next: then it cannot start yet.
+    // Its requirement may be disabled as well and is enabled next: until then it cannot start.
     await switchPlugin(environment, next.key, true).catch((error: unknown) => {
       if (!isCodedError(error) || error.code !== 'plugin_blocked') throw error;
     });

@@ -9,7 +9,7 @@ import type { GlobalOptions } from './global-options.js';
 import { noServer } from './output.js';
 import { type Locale, translated } from './translated.js';
 
-/** What every command gets: the project, the server, and one way to answer. */
+/** The environment of every command: the project, the server, and the output. */
 export interface CommandEnvironment {
   readonly process: CallingProcess;
   readonly source: OfflineRun['source'];
@@ -24,9 +24,9 @@ export interface CommandEnvironment {
   needServer(): Promise<Client>;
   /** The server's API as a command in this process uses it. */
   caller(): Promise<Omit<CommandCaller, 'command'>>;
-  /** Asks the running server; without one, answers from the files. */
+  /** Queries the running server or, without one, the files. */
   either<T>(online: (server: Client) => Promise<T>, offline: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
-  /** Answers from the files alone, whatever became of server and database. */
+  /** Queries only the files, regardless of server and database. */
   fromFiles<T>(read: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
   /** Prints the text for people, or the data with `--json`. */
   print(text: string, data: unknown): void;
@@ -36,14 +36,14 @@ export interface CommandEnvironment {
 
 interface EnvironmentDeps {
   readonly source: OfflineRun['source'];
-  /** What the settings of the project say. */
+  /** The settings of the project. */
   readonly configured: Promise<ServerAddress>;
   readonly locale: Locale;
   readonly process: CallingProcess;
   options(): GlobalOptions;
 }
 
-/** The server, or where none answered. */
+/** The server, or the address at which none answered. */
 interface Found {
   /** A server that answers. */
   readonly running?: Client;
@@ -58,7 +58,7 @@ interface Address {
   readonly client: Client;
 }
 
-/** The options win over the environment, and that over the settings of the project. */
+/** Options take precedence over the environment, and that over the settings of the project. */
 export function createEnvironment({
   source,
   configured,
@@ -95,11 +95,11 @@ export function createEnvironment({
   const connect = async (): Promise<Found> => {
     const { base, client } = await address();
     if (!(await client.alive())) return { silent: new URL(base).origin };
-    // Without its admin API a running server is asked nothing but its state: plugins are then toggled by their file.
+    // A running server without its admin API is only queried for its state: plugins are then toggled in the file.
     return { running: client, ...((await client.administers()) ? { client } : { silent: new URL(base).origin }) };
   };
   const useOffline = async <T>(use: (engine: OfflineControl) => Promise<T> | T, filesOnly: boolean): Promise<T> => {
-    // The whole engine is only loaded where there is no server to ask.
+    // The whole engine is only loaded when there is no server.
     const { openOffline } = await import('../app/offline.js');
     const engine = await openOffline(source, { filesOnly });
     try {
@@ -142,7 +142,7 @@ export function createEnvironment({
     fromFiles: (read) => useOffline(read, true),
     print: (text, data) => {
       const said = options().json ? printableJson(data) : printableText(text);
-      // A program that reads lines must not get an empty one.
+      // Programs that read lines must not get an empty one.
       if (said !== '') process.stdout.write(`${said}\n`);
     },
     exitWith: process.exitWith,
@@ -150,7 +150,7 @@ export function createEnvironment({
 }
 
 /**
- * Prints what the server says, or without one the files: then people read so on stderr, and scripts find
+ * Prints the state of the server or, without one, of the files: a note on stderr then says so, and scripts find
  * `offline: true` and the address that did not answer in the data.
  */
 export async function printAnswer(environment: CommandEnvironment, text: string, data: object): Promise<void> {
@@ -159,7 +159,7 @@ export async function printAnswer(environment: CommandEnvironment, text: string,
   environment.print(text, { ...data, offline: true, server: silent });
   if (environment.json) return;
   environment.process.stderr.write(
-    `${translated('No Mortise server answered at {address}: this is what the files say.', { address: silent })}\n  ${translated(
+    `${translated('No Mortise server answered at {address}: this is the state in the files.', { address: silent })}\n  ${translated(
       'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.',
     )}\n`,
   );

@@ -5,7 +5,7 @@ import { hintByStatus } from './client.js';
 import { CommandError, LocalError, UnfinishedRun } from './output.js';
 import { translated } from './translated.js';
 
-/** What a command ends with. */
+/** Exit codes. */
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
 
 /**
@@ -22,7 +22,7 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return exitCodes.done;
-    // For people the help is printed already.
+    // Without --json the help is already printed.
     if (error.code === 'commander.help' && !json) return exitCodes.wrongUsage;
     return reportError(misused(error), json, write);
   }
@@ -72,6 +72,6 @@ function unexpected(error: unknown): MortiseError {
     return error.errors.find((one) => one instanceof MortiseError) ?? unexpected(error.errors[0]);
   const message = error instanceof Error ? error.message : String(error);
   return new LocalError('unexpected', message, {
-    hint: translated('mortise plugin doctor looks for what may be wrong.'),
+    hint: translated('mortise plugin doctor looks for problems.'),
   });
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { locales, translated } from './translated.js';
 
-/** The values of the options that every command takes. */
+/** The values of the global options. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly apiBase?: string;
@@ -14,10 +14,7 @@ export function addGlobalOptions(command: Command): Command {
   return command
     .option('--json', translated('print JSON'))
     .addOption(locale.choices([...locales]))
-    .option(
-      '--api-base <url>',
-      translated('address of the running server (MORTISE_API_BASE; else as its settings say)'),
-    )
+    .option('--api-base <url>', translated('address of the running server (MORTISE_API_BASE; else from its settings)'))
     .option('--api-key <key>', translated('API key (MORTISE_API_KEY)'))
     .option('--admin-key <key>', translated('admin key (GOVERNANCE_ADMIN_KEY)'));
 }
@@ -44,7 +41,7 @@ export function preferOwnOptions(program: Command, words: readonly string[]): vo
   }
 }
 
-/** The groups that the words name, and the command in them. */
+/** The groups named by the words, and the command in them. */
 function calledPath(program: Command, words: readonly string[]): readonly Command[] {
   const path: Command[] = [];
   for (const word of words) {

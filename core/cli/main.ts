@@ -6,17 +6,17 @@ import { isJson, runCommandLine } from './run-command-line.js';
 import { translated } from './translated.js';
 
 const interrupt = new AbortController();
-/** How long a command that was asked to end may still take, milliseconds. */
+/** How long an interrupted command may take to end, milliseconds. */
 const lastWordAfterMs = 10_000;
 
-/** Whatever hangs, the second time ends it, and so does some time after the first. */
+/** A second signal, or some time after the first, ends even a hanging command. */
 function stop(cause: string): void {
   const hangs = interrupt.signal.aborted;
   setTimeout(() => void endProcess(exitCodes.interrupted), hangs ? 0 : lastWordAfterMs).unref();
   if (!hangs) interrupt.abort(new Error(cause));
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));
-// The launcher was killed: the answer has no reader.
+// The launcher was killed: the output has no reader.
 process.on('disconnect', () => stop('disconnect'));
 process.channel?.unref();
 
@@ -38,10 +38,10 @@ const calling: CallingProcess = {
 };
 let isOutputLost = false;
 
-/** A reader such as `head` may close the pipe early; the command has nothing left to do then. */
+/** A reader such as `head` may close the pipe early; the command then ends. */
 function endWithoutOutput({ code = 'error' }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE') process.exit(exitCode);
-  // Each write to a full disk fails anew.
+  // Every write to a full disk fails.
   if (isOutputLost) return;
   isOutputLost = true;
   const sentence = translated('The output cannot be written ({code}).', { code });

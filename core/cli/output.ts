@@ -3,12 +3,12 @@ import { MortiseError, type MortiseErrorOptions } from '../sdk/errors.js';
 import { oneLine } from '../sdk/text.js';
 import { translated } from './translated.js';
 
-/** The end of a command's help: what people type. */
+/** The end of a command's help: examples. */
 export function examples(...lines: readonly string[]): string {
   return `\n${translated(lines.length === 1 ? 'Example:' : 'Examples:')}\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
-/** Why the command line itself failed, without an answer of the API. */
+/** Why the command line itself failed, without an error of the API. */
 export type LocalReason =
   | 'wrong_usage'
   | 'no_server'
@@ -22,7 +22,7 @@ export type LocalReason =
 export class LocalError extends MortiseError {
   readonly reason: string;
 
-  /** @param reason a plugin's command has reasons of its own */
+  /** @param reason a plugin's command has its own reasons */
   constructor(reason: LocalReason | (string & {}), message: string, options: MortiseErrorOptions = {}) {
     super('cli_error', message, { ...options, details: { reason, ...options.details } });
     this.reason = reason;
@@ -36,12 +36,12 @@ export class CommandError extends LocalError {
   }
 }
 
-/** A command of a plugin that could not be run to its end, and what it wants to end with then. */
+/** A plugin's command that could not be completed, with its exit code for that case. */
 export class UnfinishedRun extends Error {
   readonly exitCode: number;
 
   constructor(exitCode: number, cause: unknown) {
-    super('The command could not be run to its end.', { cause });
+    super('The command could not be completed.', { cause });
     this.exitCode = exitCode;
   }
 }
@@ -59,7 +59,7 @@ export function noServer(address: string | undefined): LocalError {
 /** A column is not cut below this, even where the line is then wider than the terminal. */
 const narrowest = 6;
 
-/** Without a terminal nothing is cut, and no column is padded beyond this: one long cell would blow up every line. */
+/** Without a terminal nothing is cut, and no column is padded beyond this: one long cell would widen every line. */
 const widestPadding = 60;
 
 /** The columns that people copy from: the first one, unless the table says otherwise. */

@@ -6,7 +6,7 @@ import { type CommandEnvironment, printAnswer } from './environment.js';
 import { CommandError, examples, table } from './output.js';
 import { addPlanCommand, addToggleCommands } from './toggle-commands.js';
 
-/** What a plugin is doing; without a server nothing runs, and what is wanted says more. */
+/** The state of a plugin; without a server, its desired state. */
 function shownState({ desired, state }: PluginRow, offline: boolean): string {
   return offline && state === 'disabled' ? `${desired}, offline` : state;
 }
@@ -49,7 +49,7 @@ function showPlugin(detail: PluginDetail, offline: boolean, columns: number | un
   return text.join('\n');
 }
 
-/** The load tree with times: what needs a plugin stands above it. */
+/** The load tree with times: dependants are above the plugins they need. */
 function showTree(nodes: readonly LoadTreeNode[], indent = ''): readonly string[] {
   return nodes.flatMap((node) => [
     `${indent}${node.key} (${node.state}) import ${ms(node.ms.import)}, register ${ms(node.ms.register)}, start ${ms(node.ms.start)}`,

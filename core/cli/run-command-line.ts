@@ -28,7 +28,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   speak(locale);
 
   const program = createProgram(process);
-  /** What is known of the options before every command is. */
+  /** The options that are known before all commands are. */
   let guessed: GlobalOptions | undefined;
   const environment = createEnvironment({
     process,
@@ -50,7 +50,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   );
 
   /**
-   * Reading what plugins add takes a moment, which the platform's own commands need not wait for. Whether a key behind the
+   * The platform's own commands do not wait for the commands of plugins to be read. Whether a key behind the
    * name of a command is the server's is only known afterwards: one of the environment is tried first.
    *
    * @returns the words that are no options
@@ -60,7 +60,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
     const { operands } = anywhere.parseOptions(words);
     const [first] = operands;
     const isOwn = program.commands.some((command) => command.name() === first);
-    // Only the completion of a shell knows every command.
+    // Only shell completion needs every command.
     if (isOwn && first !== 'completion') return operands;
     const leading = addGlobalOptions(new Command().copyInheritedSettings(program)).passThroughOptions();
     leading.parseOptions(words);
@@ -68,7 +68,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
     const apiKey = leading.opts<GlobalOptions>().apiKey ?? env.MORTISE_API_KEY ?? all.apiKey;
     guessed = { ...all, ...(apiKey === undefined ? {} : { apiKey }) };
     const added = addContributedCommands(program, environment);
-    // Help is what people ask for when something does not work.
+    // Help must work even when something else does not.
     await (first === undefined || first === 'help' ? added.catch(() => undefined) : added).finally(() => {
       guessed = undefined;
     });
@@ -89,7 +89,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   }
 }
 
-/** Whether an error is printed as JSON, as far as the words say so. */
+/** Whether the words ask for errors as JSON. */
 export function isJson({ args }: Pick<CallingProcess, 'args'>): boolean {
   return args.includes('--json');
 }
@@ -139,7 +139,7 @@ function givenLocale(args: readonly string[]): string | undefined {
   return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1]);
 }
 
-/** Whether a word is in the place of a command and is none. Asked for its help, the parser would print that of the group. */
+/** Whether a word is in the place of a command but is not one. Asked for its help, the parser would print that of the group. */
 function namesUnknownCommand(program: Command, operands: readonly string[]): boolean {
   let group = program;
   for (const word of operands) {

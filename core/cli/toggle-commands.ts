@@ -13,12 +13,12 @@ export function addPlanCommand(plugin: Command, environment: CommandEnvironment)
       'after',
       examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -memory-gateway'),
     )
-    // A change that begins with a dash is no option.
+    // A change that begins with a dash is not an option.
     .allowUnknownOption()
     .action((changes: readonly string[]) => showPlan(environment, changes.map(parseChange)));
 }
 
-/** Prints what changes would do. Nothing is changed. */
+/** Prints what changes would do, without applying them. */
 async function showPlan(environment: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
   const plan = await environment.either<PluginPlan>(
     (server) => server.request('POST', '/admin/plugins/plan', { changes }),
@@ -37,7 +37,7 @@ async function showPlan(environment: CommandEnvironment, changes: readonly Plugi
 function parseChange(text: string): PluginChange {
   const sign = text[0];
   if ((sign !== '+' && sign !== '-') || !/^[a-z]/.test(text.slice(1))) {
-    throw new CommandError(`"${text}" is no change.`, 'Write +key to enable a plugin and -key to disable one.');
+    throw new CommandError(`"${text}" is not a change.`, 'Write +key to enable a plugin and -key to disable one.');
   }
   return { key: text.slice(1), enabled: sign === '+' };
 }
@@ -72,7 +72,7 @@ export function addToggleCommands(plugin: Command, environment: CommandEnvironme
 
   plugin
     .command('disable <key>')
-    .description('stop a plugin now and leave it out from now on; its data stay')
+    .description('stop a plugin now and keep it disabled; its data is kept')
     .option('--cascade', 'also disable the plugins that need it')
     .option('--dry-run', 'only show what would happen')
     .addHelpText(

@@ -1,4 +1,4 @@
-/** The languages of the command line. What a server or a plugin says stays in its own. */
+/** The languages of the command line. Texts of servers and plugins are not translated. */
 export const locales = ['en-US', 'zh-CN'] as const;
 export type Locale = (typeof locales)[number];
 
@@ -13,7 +13,7 @@ export const chinese = {
   'print the version': '显示版本',
   'print JSON': '输出 JSON',
   'language: en-US or zh-CN (MORTISE_LOCALE; else en-US)': '语言：en-US 或 zh-CN（MORTISE_LOCALE；默认 en-US）',
-  'address of the running server (MORTISE_API_BASE; else as its settings say)':
+  'address of the running server (MORTISE_API_BASE; else from its settings)':
     '正在运行的服务器的地址（MORTISE_API_BASE；默认取自其设置）',
   'API key (MORTISE_API_KEY)': 'API 密钥（MORTISE_API_KEY）',
   'admin key (GOVERNANCE_ADMIN_KEY)': '管理员密钥（GOVERNANCE_ADMIN_KEY）',
@@ -23,16 +23,16 @@ export const chinese = {
   'Start one with npm start, or name it with --api-base.': '用 npm start 启动服务器，或用 --api-base 指定地址。',
   'The server at {origin} does not answer: {reason}.': '{origin} 的服务器没有响应：{reason}。',
   'Run mortise status to check whether it is running.': '运行 mortise status 查看它是否在运行。',
-  'Check the name: the list command of the same group shows what there is.':
+  'Check the name: the list command of the same group shows all names.':
     '请检查名称：同组的 list 命令会列出现有的项目。',
-  'Look at what is there now, then try again.': '请先查看当前状态，然后重试。',
+  'Check the current state, then try again.': '请先查看当前状态，然后重试。',
   'Wait a moment, then try again.': '请稍候再试。',
   'Use a key that has this right: --api-key, or --admin-key.': '请使用有此权限的密钥：--api-key 或 --admin-key。',
   'Add --help to the command for its options and examples.': '在命令后加 --help 查看选项和示例。',
-  'mortise plugin doctor looks for what may be wrong; the log of the server says more.':
+  'mortise plugin doctor looks for problems; the server log has details.':
     'mortise plugin doctor 可以查找问题；服务器日志有更多信息。',
-  'mortise plugin doctor looks for what may be wrong.': 'mortise plugin doctor 可以查找问题。',
-  'MORTISE_API_KEY (or --api-key) is no key of this server.': 'MORTISE_API_KEY（或 --api-key）不是此服务器的密钥。',
+  'mortise plugin doctor looks for problems.': 'mortise plugin doctor 可以查找问题。',
+  'MORTISE_API_KEY (or --api-key) is not a key of this server.': 'MORTISE_API_KEY（或 --api-key）不是此服务器的密钥。',
   'Set MORTISE_API_KEY to a key of this server, or give it with --api-key.':
     '请将 MORTISE_API_KEY 设为此服务器的密钥，或用 --api-key 指定。',
   'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.':
@@ -54,7 +54,7 @@ export const chinese = {
   'The output cannot be written ({code}).': '无法写入输出（{code}）。',
   'Write it to another place, or free space on the disk.': '请写到别处，或释放磁盘空间。',
   'Nothing to fix.': '没有需要修复的问题。',
-  'No Mortise server answered at {address}: this is what the files say.':
+  'No Mortise server answered at {address}: this is the state in the files.':
     '{address} 没有 Mortise 服务器响应：以下内容来自文件。',
   'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.':
     '如果服务器在别处运行，请用 --api-base 或 MORTISE_API_BASE 指定。其插件 admin 启用时才会响应。',

@@ -1,4 +1,4 @@
-/** What is used of the driver; it publishes no types. */
+/** The used part of the driver, which publishes no types. */
 declare module 'better-sqlite3' {
   export default class Database {
     /** @param file a path, or the bytes of a database that is then in memory */

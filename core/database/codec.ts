@@ -4,7 +4,7 @@ import { errorKind } from './errors.js';
 /** `2026-11-20 08:30:00.123+00`, as PostgreSQL writes times; seconds may have up to six decimals. */
 const postgresTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|([+-]\d{2})(?::?(\d{2}))?(?::?\d{2})?)?$/;
 
-/** A time as it is given out, on a day that every month has: most stored ones on SQLite, and nothing to be read. */
+/** A time in its final form, on a day that every month has: most times stored on SQLite need no parsing. */
 const canonicalTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /** The one encoding of times, JSON, flags and 64-bit integers, the same on both dialects. */
@@ -20,7 +20,7 @@ export const codec: DatabaseCodec = {
 
 /**
  * ISO 8601 UTC with milliseconds and `Z`. Numbers are epoch milliseconds; text without a zone is UTC.
- * @throws RangeError for what is no time.
+ * @throws RangeError for an invalid time.
  */
 function isoTime(at: Date | number | string): string {
   if (typeof at !== 'string') return new Date(at).toISOString();
@@ -32,17 +32,17 @@ function isoTime(at: Date | number | string): string {
   return new Date(`${parts[1]}T${parts[2]}.${milliseconds}${zone}`).toISOString();
 }
 
-/** @throws RangeError for what is no integer, or none that a number can hold. */
+/** @throws RangeError for other values, and integers that a number cannot represent. */
 function parseInteger(stored: unknown): number {
   const value = typeof stored === 'number' ? stored : Number(stored);
   if (stored === null || stored === '' || !Number.isSafeInteger(value)) {
-    throw new RangeError('The stored value is no integer that a number can hold.');
+    throw new RangeError('The stored value is not an integer that a number can represent.');
   }
   return value;
 }
 
 /**
- * jsonb takes neither the escape of NUL nor that of half a surrogate pair, SQLite takes both: what one of them would
+ * jsonb rejects the escapes of NUL and of lone surrogates, SQLite accepts both: what one of them would
  * refuse is replaced by U+FFFD, so that no write fails on one dialect alone.
  */
 function replaceUnstorable(json: string): string {
@@ -52,7 +52,7 @@ function replaceUnstorable(json: string): string {
   );
 }
 
-/** Text that both dialects can hold: PostgreSQL refuses NUL in text. */
+/** Text that both dialects can store: PostgreSQL refuses NUL in text. */
 export function storableText(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
 }

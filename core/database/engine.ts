@@ -3,15 +3,15 @@ import type { Dialect, SqlValue, StatementResult, Transaction } from '../sdk/hos
 import { databaseError } from './errors.js';
 import type { StorageState } from './storage-watch.js';
 
-/** A driver's connection; only the engine that made it looks inside. */
+/** A driver's connection; only the engine that made it uses its members. */
 export type Connection = object;
 
-/** The part of a knex client that everything passes which is asked of its knex object. */
+/** The part of a knex client through which all calls of its knex object go. */
 export interface QueryClient {
   query(connection: Connection, query: unknown): Promise<unknown>;
 }
 
-/** What is done in a transaction, with the connection that it has. */
+/** The work of a transaction, on its connection. */
 export type TransactionWork<T> = (trx: Transaction, connection: Connection) => Promise<T>;
 
 export interface TransactionFacts {
@@ -30,17 +30,17 @@ export interface PoolReading {
 
 /** The file of an embedded database. */
 export interface DatabaseFile {
-  /** Compares the open file with what has its name now. */
+  /** Compares the open file with the file that has its name now. */
   look(): Promise<StorageState>;
   /** Runs a query on the open file; undefined while it cannot be asked: it is not open, or a transaction is. */
   read(sql: string): readonly object[] | undefined;
   /** Copies what is only in the log into the open file, so that it is complete wherever it is now. */
   preserve(): Promise<void>;
-  /** What has the name now is a complete database for which `holds` is true. */
+  /** The file that has the name now is a complete database for which `holds` is true. */
   isUsable(holds: (read: (sql: string) => readonly object[]) => boolean): Promise<boolean>;
-  /** Closes the open file; the next connection opens what has the name then. */
+  /** Closes the open file; the next connection opens the file that then has the name. */
   reopen(): Promise<void>;
-  /** A path under which the open file can be read after it has lost its name; undefined where the system has none. */
+  /** A path to read the open file after it was renamed or deleted; undefined where the system has none. */
   openPath(): string | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface Engine {
   readonly now: { readonly millis: string; readonly time: string };
   /** Names the database for people; never with a password. */
   readonly target: string;
-  /** A connection, at once where one is free and costs nothing to take. */
+  /** A connection; synchronously if one is free and needs no setup. */
   acquire(): Connection | Promise<Connection>;
   release(connection: Connection): void;
   /** Runs a cached prepared statement with `?` bindings on a connection. */
@@ -70,9 +70,9 @@ export interface Engine {
   /** Commits when the work resolves, rolls back when it rejects. */
   transaction<T>(work: TransactionWork<T>, facts: TransactionFacts): Promise<T>;
   pool(): PoolReading;
-  /** The file behind the database; absent where a server owns it. */
+  /** The database file; absent for a database server. */
   readonly file?: DatabaseFile;
-  /** Refuses new work, waits for the work that goes on, closes the connections. */
+  /** Refuses new work, waits for running work, closes the connections. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export interface CompiledStatement {
   readonly marks: number;
 }
 
-/** Turns `?` into what the driver wants and `\?` into a question mark; the result is cached per text. */
+/** Converts `?` to the driver's placeholder and `\?` to a question mark; the result is cached per text. */
 export function statementCompiler(mark: (position: number) => string): (sql: string) => CompiledStatement {
   const cache = new Map<string, CompiledStatement>();
   return (sql) => {

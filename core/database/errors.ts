@@ -3,7 +3,7 @@ import type { Logger } from '../sdk/context.js';
 import { MortiseError, type MortiseErrorOptions } from '../sdk/errors.js';
 import type { DatabaseErrorKind } from '../sdk/host/database.js';
 
-/** Every error that the database room itself raises: code, HTTP status, sentence and what to do. */
+/** Every error that this folder raises: code, HTTP status, sentence and hint. */
 const errors = {
   database_unreachable: {
     status: 503,
@@ -39,7 +39,7 @@ const errors = {
   nested_query: {
     status: 500,
     message: 'A database call without { trx } was made inside an open transaction.',
-    hint: 'Hand the open transaction on as { trx }, or do the work after the commit with afterCommit().',
+    hint: 'Pass the open transaction as { trx }, or do the work after the commit with afterCommit().',
   },
   transaction_over: {
     status: 500,
@@ -161,7 +161,7 @@ const kinds: Readonly<Record<string, DatabaseErrorKind>> = {
 const lostConnection =
   /Connection terminated|connection is closed|Connection ended|timeout expired|not queryable|server closed the connection/i;
 
-/** The class of an error that came out of a database call, looking through `cause` as well. */
+/** The class of an error of a database call, or of one of its causes. */
 export function errorKind(error: unknown): DatabaseErrorKind {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     const code = (cause as { readonly code?: unknown }).code;
@@ -182,8 +182,8 @@ function kindOfFamily(code: string): DatabaseErrorKind | undefined {
 }
 
 /**
- * Turns what the pool throws when it has no connection to give into one coded error. Its sentence reaches clients, whom
- * the address of the database does not concern: that is in the cause, and in the log.
+ * Converts what the pool throws when it has no connection into one coded error. Its sentence reaches clients, which
+ * must not see the database's address: it is only in the cause and in the log.
  */
 export function connectionError(error: unknown): MortiseError {
   if (error instanceof MortiseError) return error;
@@ -191,12 +191,12 @@ export function connectionError(error: unknown): MortiseError {
   return databaseError('database_unavailable', {}, error);
 }
 
-/** A statement whose connection is gone fails as one that got none: its caller can do no more than try again. */
+/** A statement whose connection is gone fails as one that got none: its caller can only retry. */
 export function statementError(error: unknown): unknown {
   return errorKind(error) === 'unavailable' ? connectionError(error) : error;
 }
 
-/** One line without SQL: the code of the driver, and its words where they carry no data. */
+/** One line without SQL: the code of the driver, and its message if that contains no data. */
 export function shortReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown cause';
   if (error instanceof MortiseError && error.cause instanceof Error) return shortReason(error.cause);

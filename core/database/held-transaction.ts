@@ -2,21 +2,21 @@ import type { MortiseError } from '../sdk/errors.js';
 
 /** The call in which a transaction was opened. */
 export interface OpeningCall {
-  /** Monotonic milliseconds from which it is a fault that the call goes on; infinite while it may. */
+  /** Monotonic milliseconds after which it is a fault if the call still runs; infinite while it may run. */
   readonly overdueAt?: number;
 }
 
-/** An open transaction of a plugin: what happens in it, and how it is ended from outside. */
+/** An open transaction of a plugin: its activity, and how the host ends it. */
 export class HeldTransaction {
   readonly plugin: string;
   readonly #call: OpeningCall | undefined;
   #limitMs: number;
   #running = 0;
-  /** Monotonic time of the last thing that happened in it. */
+  /** Monotonic time of its last activity. */
   #stamp = performance.now();
   #began = false;
   #reason: MortiseError | undefined;
-  /** Ends the waiting for its work. */
+  /** Stops waiting for its work. */
   #cut: ((reason: MortiseError) => void) | undefined;
 
   constructor(plugin: string, limitMs: number, call: OpeningCall | undefined) {
@@ -30,22 +30,22 @@ export class HeldTransaction {
     return this.#began;
   }
 
-  /** Why it was ended from outside. */
+  /** Why the host ended it. */
   get reason(): MortiseError | undefined {
     return this.#reason;
   }
 
-  /** Milliseconds since something happened in it; 0 while a statement runs. */
+  /** Milliseconds since its last activity; 0 while a statement runs. */
   idleMs(now: number): number {
     return this.#running > 0 ? 0 : now - this.#stamp;
   }
 
-  /** Nothing has happened in it for its limit, or the call that opened it should have stopped long ago. */
+  /** It has been idle for its limit, or the call that opened it should have stopped long ago. */
   isStuck(now: number): boolean {
     return this.#began && (this.idleMs(now) >= this.#limitMs || now >= (this.#call?.overdueAt ?? Infinity));
   }
 
-  /** Somebody waits for it to end: it is given less time from now on. */
+  /** Shortens its limits, because another caller waits for it to end. */
   shorten(limitMs: number): void {
     this.#limitMs = Math.min(this.#limitMs, limitMs);
   }
@@ -67,7 +67,7 @@ export class HeldTransaction {
     return this.noted(run);
   }
 
-  /** Runs a statement that ends the transaction, or a part of it: also after it was ended from outside. */
+  /** Runs a statement that ends the transaction, or a part of it: also after the host ended it. */
   noted<T>(run: () => T | Promise<T>): T | Promise<T> {
     this.#running += 1;
     let result: T | Promise<T>;
@@ -97,7 +97,7 @@ export class HeldTransaction {
   }
 
   /**
-   * Takes no further statement; once none runs it is rolled back. A statement must not come after the end of its
+   * Accepts no further statements, and rolls back once none is running. A statement must not come after the end of its
    * transaction: on SQLite it would run in the next one.
    */
   end(reason: MortiseError): void {

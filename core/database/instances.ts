@@ -100,7 +100,7 @@ export async function registerInstance(
     async dispose() {
       clearInterval(timer);
       await pending;
-      // Without the database the row simply grows old.
+      // Without the database the row expires.
       await (async () => table().where({ id }).delete())().catch(() => {});
     },
   };

@@ -31,7 +31,7 @@ declare module 'knex/lib/dialects/postgres/index.js' {
 declare module 'knex/lib/knex-builder/make-knex.js' {
   import { Knex } from 'knex';
 
-  /** What the methods of a knex object are carried out by. */
+  /** The object that executes the methods of a knex object. */
   interface Context {
     transaction: unknown;
     withUserParams: unknown;

@@ -4,7 +4,7 @@ import type { Transaction } from '../sdk/host/database.js';
 import type { Connection, QueryClient } from './engine.js';
 import { databaseError } from './errors.js';
 
-/** What the knex object of a transaction needs of it. */
+/** What the knex object needs of its transaction. */
 export interface OpenTransaction {
   /** That of the whole database. */
   readonly client: Knex.Client;
@@ -19,8 +19,8 @@ export interface OpenTransaction {
 }
 
 /**
- * The knex object of a transaction, made when something of it is used: making one costs several times what the statements
- * of a transaction do, and nearly all transactions only hand it on.
+ * The knex object of a transaction, made on first use: making one costs several times what the statements
+ * of a transaction do, and nearly all transactions only pass it on.
  */
 export function knexOnDemand(open: OpenTransaction): Transaction {
   return new Proxy(notYet, new KnexOnDemand(open)) as unknown as Transaction;
@@ -44,7 +44,7 @@ class KnexOnDemand implements ProxyHandler<typeof notYet> {
     const open = this.#open;
     if (key === 'isCompleted') return () => open.completed;
     if (key === 'executionPromise') return open.over;
-    // Asked of everything that a promise hands on.
+    // Read from every value that a promise resolves to.
     if (key === 'then') return undefined;
     return Reflect.get(this.#knex(), key);
   }
@@ -63,7 +63,7 @@ class KnexOnDemand implements ProxyHandler<typeof notYet> {
   }
 }
 
-/** As knex makes the one of its own transactions, which it keeps to itself. */
+/** As knex builds it for its own transactions; knex does not export that code. */
 function makeTransaction(open: OpenTransaction): Transaction {
   const client = clientOf(open);
   const trx = makeKnex(client);
@@ -83,7 +83,7 @@ function makeTransaction(open: OpenTransaction): Transaction {
   });
 }
 
-/** A client that always has the connection of the transaction, and does not share it. */
+/** A client that always uses the connection of the transaction. */
 function clientOf(open: OpenTransaction): Knex.Client {
   const { version, config, driver, connectionSettings, valueForUndefined, logger } = open.client;
   const client: Knex.Client = Object.assign(Object.create(Object.getPrototypeOf(open.client)), {

@@ -6,7 +6,7 @@ import { shortReason } from './errors.js';
 
 const defaultTtlMs = 15_000;
 
-/** Named leases in a table: the row lock decides between claimers, the database's clock when one has run out. */
+/** Named leases in a table: the row lock decides between claimers, and the database's clock determines expiry. */
 export function leaseService(database: Database, log: Logger): LeasesService & Disposable {
   const held = new Set<NamedLease>();
   const now = database.now.millis;
@@ -40,11 +40,11 @@ interface HeldFacts {
   readonly holder: string;
   readonly epoch: number;
   readonly ttlMs: number;
-  /** Monotonic time before the lease was asked for: it has run out by `askedAt + ttlMs` at the latest. */
+  /** Monotonic time before the lease was requested: it expires at `askedAt + ttlMs` at the latest. */
   readonly askedAt: number;
 }
 
-/** Renews every third of the life; aborts when someone else took over, or when no renewal got through in time. */
+/** Renews every third of the life; aborts when another process took it over, or when it could not be renewed in time. */
 function heldLease(database: Database, log: Logger, facts: HeldFacts, released: () => void): NamedLease {
   const { name, holder, epoch, ttlMs } = facts;
   const lost = new AbortController();
@@ -109,7 +109,7 @@ function heldLease(database: Database, log: Logger, facts: HeldFacts, released: 
           [name, holder],
         );
       } catch (error) {
-        log.debug({ lease: name, reason: shortReason(error) }, 'A lease was not given back and will run out');
+        log.debug({ lease: name, reason: shortReason(error) }, 'A lease could not be released and will expire');
       }
     },
   };

@@ -8,7 +8,7 @@ import { hostSchema, type Names, tableNames } from './names.js';
 import { presentTables, RecordedTables } from './recorded-tables.js';
 import type { Session } from './transaction.js';
 
-/** The column kinds that are one thing with two spellings, for one table under construction. */
+/** The column types that differ between the dialects, for one table under construction. */
 function migrationColumns(engine: Engine, table: Knex.CreateTableBuilder): MigrationColumns {
   const postgres = engine.dialect === 'postgres';
   return {
@@ -30,7 +30,7 @@ function migrationColumns(engine: Engine, table: Knex.CreateTableBuilder): Migra
   };
 }
 
-/** Tables of the platform itself: who is running, and who holds which lease. */
+/** Tables of the platform itself: running instances and leases. */
 export const hostMigrations: readonly Migration[] = [
   {
     name: '0001-instances-and-leases',
@@ -52,7 +52,7 @@ export const hostMigrations: readonly Migration[] = [
   },
 ];
 
-/** How long one process waits for another that migrates. */
+/** How long a process waits while another one migrates. */
 const lockTimeoutMs = 120_000;
 
 /** An arbitrary, unique number: all migrations of one database exclude each other. */
@@ -60,7 +60,7 @@ const lockNumber = 7_245_891_003;
 
 /**
  * Applies the migrations of a plugin that the database does not have yet: all of them in one transaction, under a
- * lock that holds over all processes, so that two that start together apply each once and a failure leaves nothing.
+ * lock across all processes, so that two that start together apply each once and a failure changes nothing.
  *
  * @throws MortiseError `migration_invalid`, `migration_failed`, `schema_newer`
  */
@@ -109,7 +109,7 @@ export async function migrate(
   });
 }
 
-/** Makes the tables that record migrations and what they made: the only ones that cannot be made by a migration. */
+/** Creates the tables that record migrations and their tables: no migration can create these. */
 export async function prepareMigrations(engine: Engine, session: Session): Promise<void> {
   const { table } = tableNames(hostSchema, engine.dialect, [hostSchema]);
   const migrations = table(`${hostSchema}.migrations`);
@@ -131,7 +131,7 @@ export async function prepareMigrations(engine: Engine, session: Session): Promi
   });
 }
 
-/** A transaction that only one process at a time can be in. */
+/** A transaction that only one process can run at a time. */
 async function locked(
   engine: Engine,
   session: Session,
@@ -165,7 +165,7 @@ async function locked(
   }
 }
 
-/** `create schema if not exists` asks for the right to create even where the schema exists. */
+/** `create schema if not exists` needs the right to create even if the schema exists. */
 async function createSchema(engine: Engine, trx: Transaction, schema: string): Promise<void> {
   if (engine.dialect !== 'postgres') return;
   const found = await trx.select('nspname').from('pg_namespace').where({ nspname: schema });
@@ -173,7 +173,7 @@ async function createSchema(engine: Engine, trx: Transaction, schema: string): P
 }
 
 function migrationSchema(engine: Engine, trx: Transaction, names: Names): MigrationSchema {
-  // knex makes names of keys and indexes from the table's: with the schema in it they would be no names.
+  // knex makes names of keys and indexes from the table's: with the schema in it they would be invalid.
   const place = (name: string): readonly [Knex.SchemaBuilder, string] => {
     const [first = '', second] = names.table(name).split('.');
     return second === undefined ? [trx.schema, first] : [trx.schema.withSchema(first), second];
@@ -192,7 +192,7 @@ function migrationSchema(engine: Engine, trx: Transaction, names: Names): Migrat
     },
     async raw(sql) {
       const text = typeof sql === 'string' ? sql : sql[engine.dialect];
-      // A question mark in DDL is a question mark: nothing is bound.
+      // Question marks in DDL are literal: nothing is bound.
       if (text !== undefined) await trx.raw(names.expand(text).replaceAll('?', '\\?'));
     },
   };

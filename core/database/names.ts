@@ -1,7 +1,7 @@
 import type { Dialect } from '../sdk/host/database.js';
 import { databaseError } from './errors.js';
 
-/** Tables of the platform itself live here. */
+/** The schema of the platform's own tables. */
 export const hostSchema = 'mortise';
 
 const schemaName = /^[a-z_][a-z0-9_]{0,62}$/;
@@ -15,7 +15,7 @@ export interface Names {
   physicalSchema(schema: string): string;
   /** @throws MortiseError `schema_not_declared` */
   table(name: string): string;
-  /** Replaces every `{schema.table}`; remembers what it has seen. */
+  /** Replaces every `{schema.table}`; results are cached. */
   expand(sql: string): string;
 }
 

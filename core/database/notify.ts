@@ -13,7 +13,7 @@ interface Listener {
   readonly missed: (() => void) | undefined;
 }
 
-/** Carries short messages between plugins of one kind in all processes. */
+/** Sends short messages between instances of a plugin in all processes. */
 export interface NotificationBus {
   /** @param topic `<plugin>:<channel>` */
   notify(topic: string, payload: string, trx: Transaction | undefined): Promise<void>;
@@ -21,7 +21,7 @@ export interface NotificationBus {
   close(): Promise<void>;
 }
 
-/** The listeners of this process, by topic. One that throws does not keep the others from hearing. */
+/** The listeners of this process, by topic. If one throws, the others are still called. */
 class Listeners {
   readonly #byTopic = new Map<string, Set<Listener>>();
   readonly #failed: (error: unknown) => void;
@@ -74,7 +74,7 @@ export function localBus(session: Session, log: Logger): NotificationBus {
     log.error({ reason: shortReason(error) }, 'A notification listener failed'),
   );
   const deliver = (topic: string, payload: string): void => {
-    // Later, and outside any transaction: as it would arrive from a server.
+    // Asynchronous and outside any transaction, as from a server.
     session.outside(() => setImmediate(() => listeners.deliver(topic, payload)));
   };
   return {
@@ -88,13 +88,13 @@ export function localBus(session: Session, log: Logger): NotificationBus {
   };
 }
 
-/** All topics share one server channel: a reconnect then has one thing to listen to again. */
+/** All topics share one server channel: a reconnect then needs a single LISTEN. */
 const serverChannel = 'mortise';
 
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** `LISTEN` on a connection of its own, opened with the first listener and again whenever it is lost. */
+/** `LISTEN` on a separate connection, opened for the first listener and reopened whenever it is lost. */
 export function postgresBus(settings: PostgresSettings, session: Session, log: Logger): NotificationBus {
   const listeners = new Listeners((error) =>
     log.error({ reason: shortReason(error) }, 'A notification listener failed'),
@@ -144,7 +144,7 @@ export function postgresBus(settings: PostgresSettings, session: Session, log: L
     listeners.missed();
   };
 
-  // Events of the socket run in the context it was made in: not inside somebody's transaction.
+  // Events of the socket run in the context it was made in: not inside a caller's transaction.
   const open = (): Promise<void> => {
     opening = session.outside(connect);
     return opening;

@@ -32,47 +32,47 @@ export interface DatabaseHost {
   forPlugin(plugin: string, schemas: readonly string[]): Database;
   pool(): PoolReading;
   readonly storage: DatabaseStorage;
-  /** Rolls back what a plugin has open and does not end: it is being released. */
+  /** Rolls back the open transactions of a plugin that is being released. */
   endTransactions(plugin: string): void;
-  /** Rolls back what a plugin has open as soon as nothing happens in it for a second: somebody waits for it. */
+  /** Rolls back a plugin's open transactions once they are idle for a second, because another caller waits. */
   hurryTransactions(plugin: string): void;
-  /** The plugin that keeps others waiting: nothing happens in a transaction that it has open. */
+  /** The plugin that blocks others with an idle open transaction. */
   holder(): string | undefined;
-  /** Gives leases back, signs this process off, waits for the work that goes on and closes; a second call does nothing. */
+  /** Releases leases, unregisters this process, waits for running work and closes; a second call does nothing. */
   close(): Promise<void>;
 }
 
 /** Whether the storage is still the one that was opened. While it is not, every call is refused with `database_lost`. */
 export interface DatabaseStorage {
   readonly loss: StorageLoss | undefined;
-  /** Names in the database of tables that migrations made and that are not there: what needs them fails. */
+  /** Physical names of missing tables that migrations created: calls that need them fail. */
   readonly missingTables: readonly string[];
-  /** Looks now; otherwise it is looked once a second. */
+  /** Checks now; otherwise it is checked once a second. */
   check(): Promise<void>;
-  /** A path under which the lost file can be read while this process runs; undefined where the system has none. */
+  /** A path to read the lost file while this process runs; undefined where the system has none. */
   lostFile(): string | undefined;
-  /** Uses the storage that is there now. @throws MortiseError `database_unavailable` */
+  /** Uses the storage that now has its place. @throws MortiseError `database_unavailable` */
   reopen(): Promise<void>;
 }
 
 export interface OpenOptions {
-  /** How long an unreachable database is tried again; 10,000 ms when absent. */
+  /** How long an unreachable database is retried; 10,000 ms when absent. */
   readonly retryMs?: number;
   readonly instances?: InstanceTimes;
-  /** Called for each write that is refused for want of space. */
+  /** Called for each write that is refused for lack of space. */
   readonly onFull?: () => void;
   /** Called once there is space again. */
   readonly onSpace?: () => void;
-  /** How long after a refused write space is tried for; 5,000 ms when absent. */
+  /** Delay between a refused write and the next check for space; 5,000 ms when absent. */
   readonly spaceTrialMs?: number;
   readonly transactions?: TransactionWatch;
   readonly storage?: StorageEvents;
-  /** Milliseconds between two looks whether the storage is still there; 1,000 when absent. */
+  /** Interval of the check whether the storage is still there, milliseconds; 1,000 when absent. */
   readonly storageLookMs?: number;
 }
 
 /**
- * Opens the database that the settings name and makes the tables of the platform in it.
+ * Opens the database in the settings and creates the platform's tables in it.
  *
  * @throws MortiseError `database_unreachable` after ten seconds of trying, `database_refused`, `database_unusable`
  */
@@ -171,7 +171,7 @@ export async function openDatabase(
     space.close();
     await engine.close();
     if (error instanceof MortiseError) throw error;
-    // It answers, and takes nothing: a file or a replica that may only be read.
+    // It answers but is read-only: a write-protected file, or a replica.
     throw databaseError(unusable, { target: engine.target, reason: shortReason(error) }, error);
   }
 }
@@ -192,10 +192,10 @@ function connect(
   return { engine, session, bus: postgresBus(settings, session, log) };
 }
 
-/** Wrong user, password or database name, and a file that is no database: waiting does not fix these. */
+/** Wrong user, password or database name, and a file that is not a database: retrying does not help. */
 const refusals = new Set(['28000', '28P01', '3D000', 'SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_READONLY']);
 
-/** A database that starts together with the server needs a moment. */
+/** A database that starts together with the server may not be ready yet. */
 async function reach(engine: Engine, session: Session, log: Logger, retryMs: number): Promise<void> {
   const deadline = performance.now() + retryMs;
   for (let attempt = 1; ; attempt += 1) {

@@ -4,16 +4,16 @@ import type { MortiseError } from '../sdk/errors.js';
 import { databaseError } from './errors.js';
 import { HeldTransaction, type OpeningCall } from './held-transaction.js';
 
-/** How long nothing may happen in an open transaction. */
+/** How long an open transaction may be idle. */
 const defaultIdleLimitMs = 30_000;
 
-/** How long nothing may happen in it while somebody asks for the writer on purpose. */
+/** How long it may be idle while another caller explicitly asks for the write lock. */
 const askedLimitMs = 1_000;
 
 const maxSweepMs = 250;
 
 export interface TransactionWatch {
-  /** How long nothing may happen in an open transaction, milliseconds; 30,000 when absent. */
+  /** How long an open transaction may be idle, milliseconds; 30,000 when absent. */
   readonly idleLimitMs?: number;
   /** The call that the running code belongs to. */
   readonly currentCall?: () => OpeningCall | undefined;
@@ -21,13 +21,13 @@ export interface TransactionWatch {
   readonly onStuck?: (plugin: string, error: MortiseError) => void;
 }
 
-/** All open transactions of the process. Those that are not ended are rolled back, so that others can write. */
+/** All open transactions of the process. Abandoned ones are rolled back, so that others can write. */
 export class OpenTransactions {
   readonly #log: Logger;
   readonly #watch: TransactionWatch;
   readonly #idleLimitMs: number;
   readonly #open = new Set<HeldTransaction>();
-  /** In the context of the host: the first to open a transaction is not to blame for the others. */
+  /** In the host's context: the plugin that opens the first transaction is not responsible for the others. */
   readonly #sweepAsHost = AsyncResource.bind(() => this.#sweep());
   #sweeping: NodeJS.Timeout | undefined;
 
@@ -48,7 +48,7 @@ export class OpenTransactions {
     this.#open.delete(held);
   }
 
-  /** Rolls back what the plugin has open: it is being released. */
+  /** Rolls back the plugin's open transactions, because it is being released. */
   end(plugin: string): void {
     for (const held of this.#open) {
       if (held.plugin === plugin)
@@ -56,7 +56,7 @@ export class OpenTransactions {
     }
   }
 
-  /** Gives the plugin's open transactions one more second in which nothing happens. */
+  /** Lets the plugin's open transactions be idle for one more second. */
   hurry(plugin: string): void {
     for (const held of this.#open) if (held.plugin === plugin) held.shorten(askedLimitMs);
   }

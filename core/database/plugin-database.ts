@@ -10,11 +10,11 @@ import type { Session } from './transaction.js';
 const column = /^[a-z_][a-z0-9_]*$/i;
 const ordering = /^[a-z_][a-z0-9_]*( asc| desc)?$/i;
 
-/** Writes a claim with physical names. Column names come from code, and are checked all the same. */
+/** Writes a claim with physical names. Column names come from code, but are still checked. */
 function claimPlan(claim: ClaimRows, names: Names): ClaimPlan {
   const setBindings: SqlValue[] = [];
   const set = Object.entries(claim.set).map(([name, value]) => {
-    if (!column.test(name)) throw new TypeError(`"${name}" is no column name.`);
+    if (!column.test(name)) throw new TypeError(`"${name}" is not a column name.`);
     if (isExpression(value)) {
       setBindings.push(...(value.bindings ?? []));
       return `${name} = ${value.sql}`;
@@ -22,8 +22,8 @@ function claimPlan(claim: ClaimRows, names: Names): ClaimPlan {
     setBindings.push(value);
     return `${name} = ?`;
   });
-  for (const name of claim.orderBy) if (!ordering.test(name)) throw new TypeError(`"${name}" is no order.`);
-  if (!column.test(claim.key)) throw new TypeError(`"${claim.key}" is no column name.`);
+  for (const name of claim.orderBy) if (!ordering.test(name)) throw new TypeError(`"${name}" is not a sort order.`);
+  if (!column.test(claim.key)) throw new TypeError(`"${claim.key}" is not a column name.`);
   if (!Number.isSafeInteger(claim.limit) || claim.limit < 1) throw new RangeError('A claim takes at least one row.');
   return {
     table: names.table(claim.table),
@@ -68,7 +68,7 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
       parts.assertPresent();
       return session.query(options?.trx);
     },
-    // Not async as a whole: the names are checked before anything is waited for.
+    // Not async as a whole: the names are checked synchronously.
     statement: async (sql, bindings = [], options) => {
       parts.assertPresent();
       return session.statement(names.expand(sql), bindings, options?.trx);
@@ -96,7 +96,7 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
       bus.notify(notificationTopic(plugin, channel, payload), payload, options?.trx),
     listen: async (channel, run, options) =>
       bus.listen(notificationTopic(plugin, channel), { run, missed: options?.missed }),
-    // On a connection of its own, also from inside a transaction.
+    // On a separate connection, also from inside a transaction.
     ping: (timeoutMs = 2_000) =>
       answersWithin(timeoutMs, async () => {
         parts.assertPresent();

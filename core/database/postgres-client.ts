@@ -3,7 +3,7 @@ import { storableText } from './codec.js';
 import { connectionError, databaseError, statementError } from './errors.js';
 import type { AnsweringConnection } from './silence.js';
 
-/** What is used of a `pg` client. */
+/** The used part of a `pg` client. */
 export interface PostgresConnection extends AnsweringConnection {
   query(query: { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }): Promise<{
     readonly command: string;
@@ -11,7 +11,7 @@ export interface PostgresConnection extends AnsweringConnection {
     readonly rows: object[];
   }>;
   setTypeParser(oid: number, parse: (text: string) => unknown): void;
-  /** The wire below. */
+  /** The underlying socket. */
   readonly connection: AnsweringConnection['connection'] & { readonly stream: { cork(): void; uncork(): void } };
 }
 
@@ -21,7 +21,7 @@ interface PostgresQuery {
   readonly response?: { readonly command: string };
 }
 
-/** knex's PostgreSQL dialect with coded connection errors, honest commits and errors that carry no row data. */
+/** knex's PostgreSQL dialect with coded connection errors, detection of failed commits, and errors without row data. */
 export class PostgresClient extends PostgresDialect {
   override async acquireConnection(): Promise<PostgresConnection> {
     if (this.pool === undefined) throw databaseError('database_closed');

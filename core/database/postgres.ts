@@ -16,7 +16,7 @@ import { PostgresClient, type PostgresConnection, storableBinding, withoutRowDat
 import { type PostgresSettings, publicTarget } from './settings.js';
 import { type AskServer, SilenceWatch } from './silence.js';
 
-/** Limits of one session: nothing that hangs may hold a connection or a row for ever. */
+/** Limits of one session: a hanging call must not hold a connection or a row forever. */
 export function connectionSettings({ connection, connectTimeoutMs }: PostgresSettings) {
   return {
     ...(typeof connection === 'string' ? { connectionString: connection } : connection),
@@ -31,15 +31,15 @@ export function connectionSettings({ connection, connectTimeoutMs }: PostgresSet
   };
 }
 
-/** SQLSTATE: five characters, said by a server that is there. */
+/** SQLSTATE: five characters, sent by a server that is running. */
 const saidByServer = /^[0-9A-Z]{5}$/;
 
-/** Asks the server, on a connection of its own, what its processes are at. It must connect and answer in time. */
+/** Queries the state of the server's processes on a separate connection. It must connect and answer in time. */
 function askPostgres(settings: ReturnType<typeof connectionSettings>, timeoutMs: number, log: Logger): AskServer {
   return async () => {
     const { Client } = (await import('pg')).default;
     const client = new Client({ ...settings, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
-    // What happens to it after its answer does not matter.
+    // Errors after its answer do not matter.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -48,7 +48,7 @@ function askPostgres(settings: ReturnType<typeof connectionSettings>, timeoutMs:
       );
       return new Map(rows.map(({ pid, state }) => [pid, state]));
     } catch (error) {
-      // It refuses, for want of connections or because it starts: it is no silent one.
+      // It refuses because it has no free connections or is starting: it is not silent.
       if (error instanceof Error && 'code' in error && saidByServer.test(String(error.code))) return new Map();
       log.debug({ reason: shortReason(error) }, 'The database does not answer on a new connection either');
       return undefined;
@@ -69,12 +69,12 @@ const parsers: readonly (readonly [oid: number, parse: (text: string) => unknown
   [1082, String], // date
 ];
 
-/** Named statements per process; every connection prepares those it meets. */
+/** Named statements per process; every connection prepares those it runs. */
 const statementLimit = 500;
 
-/** The team database: a pool of connections that opens them when they are needed and drops the dead ones. */
+/** PostgreSQL: a pool that opens connections when they are needed and drops dead ones. */
 export function postgresEngine(settings: PostgresSettings, log: Logger): Engine {
-  // A connection may be sent the next statement before it has answered the last one: see `batch`.
+  // Statements may be sent before the previous one was answered: see `batch`.
   const session = connectionSettings(settings);
   const connection = { ...session, pipeline: true };
   const answerMs = settings.answerTimeoutMs ?? 5_000;
@@ -125,7 +125,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
       return await send();
     } catch (error) {
       if (!isStalePlan(error)) throw statementError(withoutRowData(error));
-      // A migration of another process changed the table: prepare anew. Inside a transaction this fails too, and the
+      // A migration of another process changed the table: prepare again. Inside a transaction this fails too, and the
       // first error has the cause.
       names.set(compiled.text, `mortise_${names.size + 1}_${randomUUID()}`);
       return send().catch(() => {
@@ -151,7 +151,7 @@ export function postgresEngine(settings: PostgresSettings, log: Logger): Engine 
       stream.cork();
       const answers = statements.map(({ sql, bindings }) => statement<object>(connection, sql, bindings));
       stream.uncork();
-      // All of them, also when one fails: none may come after the end of its transaction.
+      // Waits for all of them even when one fails: none may run after the end of its transaction.
       const settled = await Promise.allSettled(answers);
       return settled.map((one) => {
         if (one.status === 'rejected') throw one.reason;

@@ -2,7 +2,7 @@ import type { Dialect, Transaction } from '../sdk/host/database.js';
 import { hostSchema, type Names, tableNames } from './names.js';
 import type { Session } from './transaction.js';
 
-/** The physical names of all tables that there are. */
+/** The physical names of all existing tables. */
 export const presentTables: Readonly<Record<Dialect, string>> = {
   postgres: `select schemaname || '.' || tablename as name from pg_catalog.pg_tables`,
   sqlite: `select name from sqlite_master where type = 'table'`,
@@ -35,7 +35,7 @@ export class RecordedTables {
     await this.#add(await this.#present());
   }
 
-  /** Records what `run` makes and removes the records of what it drops, in its transaction. */
+  /** Records the tables that `run` creates and removes the records of those it drops, in its transaction. */
   async during(trx: Transaction, run: () => Promise<void>): Promise<void> {
     const before = new Set(await this.#present(trx));
     await run();

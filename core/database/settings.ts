@@ -3,7 +3,7 @@ export type DatabaseSettings = SqliteSettings | PostgresSettings;
 
 export interface SqliteSettings {
   readonly dialect: 'sqlite';
-  /** Path of the database file; it and its folder are made when they are missing. */
+  /** Path of the database file; it and its folder are created when missing. */
   readonly file: string;
   /** How long a write waits for another process that writes; 5,000 ms when absent. */
   readonly busyTimeoutMs?: number;
@@ -13,9 +13,9 @@ export interface PostgresSettings {
   readonly dialect: 'postgres';
   /** `postgres://user:password@host:5432/name`, or its parts. */
   readonly connection: string | PostgresParts;
-  /** Physical name of the logical schema `realtime`: the one whose name a deployment may choose (`DATABASE_SCHEMA`). */
+  /** Physical name of the logical schema `realtime`: the only one that a deployment may rename (`DATABASE_SCHEMA`). */
   readonly schema?: string;
-  /** Most connections of this process; 10 when absent. */
+  /** Maximum connections of this process; 10 when absent. */
   readonly poolMax?: number;
   /** How long a caller waits for a free connection; 10,000 ms when absent. */
   readonly acquireTimeoutMs?: number;

@@ -28,7 +28,7 @@ export interface AnsweringConnection {
 /** What the server is doing for each of its processes, as reported on a new connection; undefined when it does not answer. */
 export type AskServer = () => Promise<ReadonlyMap<number, string | null> | undefined>;
 
-/** The server, or the way to it, took what was sent and never answered. */
+/** The server or the network accepted data and never answered. */
 class ServerSilent extends Error {
   /** Errno of a connection that timed out, so that the error is classified as such. */
   readonly code = 'ETIMEDOUT';
@@ -40,21 +40,21 @@ class ServerSilent extends Error {
 }
 
 interface Heard {
-  /** Bytes that had come when it was last looked at. */
+  /** Bytes received at the last check. */
   bytes: number;
   /** Monotonic time since which an answer is pending without any data. */
   quietSince: number;
-  /** The server said that it has nothing to do for this connection: what was sent has not arrived. */
+  /** The server reported this connection as idle: what was sent has not arrived. */
   isForgotten: boolean;
 }
 
-/** How often a connection is looked at within its limit. */
+/** How often a connection is checked within its limit. */
 const LOOKS = 5;
 
 /**
- * Cuts connections that will never answer. TCP calls a stopped server alive for as long as its kernel is, and a
- * statement may well take long; so a server that is quiet for the limit is asked on a new connection what it is at, and
- * only one that is silent there too, or knows of nothing to do, is given up.
+ * Cuts connections that will never answer. TCP keeps a connection to a stopped server alive while its kernel runs, and a
+ * statement may take long; so when a connection is silent for the limit, the server is probed on a new connection, and
+ * the old one is cut if the probe gets no answer, or reports it as idle.
  */
 export class SilenceWatch {
   readonly #limitMs: number;
@@ -97,13 +97,13 @@ export class SilenceWatch {
     for (const [connection, bytes] of before) {
       const heard = this.#heard.get(connection);
       if (heard === undefined || connection.connection.stream.bytesRead !== bytes) continue;
-      // Idle connections of a silent server too: the next user of one would wait as long again.
+      // Idle connections of a silent server are cut too: the next user of one would wait as long again.
       if (known === undefined) this.#cut(connection);
       else if (isQuiet(heard)) this.#judge(connection, heard, known);
     }
   }
 
-  /** The last bytes of an answer may be on the way while the server calls itself idle: it is asked twice. */
+  /** The last bytes of an answer may be on the way while the server reports idle: it is queried twice. */
   #judge(connection: AnsweringConnection, heard: Heard, known: ReadonlyMap<number, string | null>): void {
     const isIdle = known.get(connection.processID ?? 0)?.startsWith('idle') === true;
     if (isIdle && heard.isForgotten) this.#cut(connection);

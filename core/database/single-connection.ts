@@ -1,11 +1,11 @@
 import type { PoolReading } from './engine.js';
 import { databaseError } from './errors.js';
 
-/** What is asked of a connection that is lent. */
+/** The state of a borrowed connection. */
 export interface LentConnection {
-  /** False once it was closed, by whomever. */
+  /** False once it was closed. */
   readonly open: boolean;
-  /** knex found that it cannot be used any longer. */
+  /** knex marked it as unusable. */
   readonly __knex__disposed?: unknown;
   close(): unknown;
 }
@@ -17,9 +17,9 @@ interface Waiter<C> {
 }
 
 /**
- * One connection, lent to one caller after the other in the order in which they ask. A pool that makes, checks and
+ * A pool of one connection that serves callers in the order of their requests. A pool that creates, checks and
  * times out connections costs more than a statement of SQLite; here a free connection costs nothing, and one timer
- * serves all who wait. The names of its methods are those that knex knows from its own pool.
+ * serves all waiting callers. Its methods have the names that knex expects of a pool.
  */
 export class SingleConnection<C extends LentConnection> {
   readonly #make: () => C;
@@ -33,7 +33,7 @@ export class SingleConnection<C extends LentConnection> {
   #givingUp: NodeJS.Timeout | undefined;
 
   /**
-   * @param make opens the connection, when it is asked for and after it was lost
+   * @param make opens the connection, on first use and after it was lost
    * @param limitMs how long a caller waits for it
    */
   constructor(make: () => C, limitMs: number) {
@@ -42,7 +42,7 @@ export class SingleConnection<C extends LentConnection> {
   }
 
   /**
-   * The connection at once when it is free; the caller gives it back.
+   * The connection, synchronously when it is free; the caller releases it.
    *
    * @throws MortiseError `database_closed`, `database_unavailable` after the limit; and what opening throws
    */
@@ -60,7 +60,7 @@ export class SingleConnection<C extends LentConnection> {
     return { promise: (async () => this.take())() };
   }
 
-  /** Hands it on to who has waited longest; false when it is not the one that was lent. */
+  /** Passes it to the caller that has waited longest; false when it is not the borrowed one. */
   release(connection: C): boolean {
     const isDiscarded = connection === this.#discarded;
     if (!this.#used || (connection !== this.#connection && !isDiscarded)) return false;
@@ -84,7 +84,7 @@ export class SingleConnection<C extends LentConnection> {
     return true;
   }
 
-  /** Closes the connection, once it is given back; the next caller opens a new one. */
+  /** Closes the connection once it is released; the next caller opens a new one. */
   discard(): void {
     const connection = this.#connection;
     if (connection === undefined) return;
@@ -93,7 +93,7 @@ export class SingleConnection<C extends LentConnection> {
     else this.#discarded = connection;
   }
 
-  /** Refuses who waits and who comes, and closes once the connection was given back. */
+  /** Refuses waiting and new callers, and closes once the connection is released. */
   destroy(): Promise<void> {
     if (this.#closing !== undefined) return this.#closing.promise;
     this.#closed = true;

@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import type { Database } from '../sdk/host/database.js';
 import { databaseError } from './errors.js';
 
-/** So long after a write was refused for want of space, and after each trial that failed, space is tried for. */
+/** Delay of a trial after a write was refused for lack of space, and after each failed trial. */
 const trialAfterMs = 5_000;
 
-/** With less than this the next larger write is refused, while a heartbeat still finds a place. */
+/** With less than this the next larger write is refused, while a heartbeat still fits. */
 const minFreeBytes = 1_048_576;
 
 export interface SpaceTrials {
@@ -19,7 +19,7 @@ export interface SpaceTrials {
   readonly afterMs?: number | undefined;
 }
 
-/** Whether there is space for more than the few bytes that a full database still takes. */
+/** Whether there is space for more than the few bytes that a full database still accepts. */
 export class SpaceWatch {
   readonly #trials: SpaceTrials;
   readonly #afterMs: number;
@@ -34,7 +34,7 @@ export class SpaceWatch {
     this.#afterMs = trials.afterMs ?? trialAfterMs;
   }
 
-  /** A write was refused for want of space. From now on trials look for it: small writes that succeed prove nothing. */
+  /** A write was refused for lack of space. Trials follow, because small writes may still succeed. */
   refused(): void {
     this.#refusals += 1;
     if (this.#full || this.#closed) return;
@@ -43,7 +43,7 @@ export class SpaceWatch {
   }
 
   /**
-   * @param file the SQLite file, to look at its disk
+   * @param file the SQLite file, to check its disk
    * @throws MortiseError `database_full`
    */
   async check(file: string | undefined): Promise<void> {
@@ -89,10 +89,10 @@ export async function writeMuch(database: Database): Promise<void> {
   await database.transaction(async (trx) => {
     await database.statement(drop, [], { trx });
     await database.statement(`create ${kind} {mortise.space_trial} (filler text)`, [], { trx });
-    // Random, because PostgreSQL stores what repeats itself in a few bytes.
+    // Random, because PostgreSQL compresses repeated data.
     const filler = randomBytes((minFreeBytes / 4) * 3).toString('base64');
     await database.statement('insert into {mortise.space_trial} (filler) values (?)', [filler], { trx });
-    // PostgreSQL takes the space of a table at once, SQLite when it commits.
+    // PostgreSQL allocates a table's space immediately, SQLite at the commit.
     if (dialect === 'postgres') await database.statement(drop, [], { trx });
   });
   if (dialect === 'sqlite') await database.statement(drop);

@@ -20,10 +20,10 @@ parentPort?.on('message', (order: 'copy' | 'close') => {
     return;
   }
   try {
-    // Copies what it can without waiting, and no writer waits for it.
+    // Copies what it can without waiting, and without blocking writers.
     database.pragma('wal_checkpoint(PASSIVE)');
   } catch {
-    // What stays in the log is as safe there: it is copied another time.
+    // What remains in the log is safe there and is copied later.
   }
   mark.set();
 });

@@ -7,7 +7,7 @@ const commitsBeforeStart = 200;
 /** Commits after which the log is copied: one or two megabytes, where many stores share each commit. */
 const commitsPerCopy = 8;
 
-/** Pages of the log, 16 MiB, from which on commits copy it themselves: the thread does not keep up, or is not there. */
+/** Pages of the log, 16 MiB, from which on commits copy it themselves: the thread cannot keep up, or is not running. */
 export const maxLogPages = 4_096;
 
 /**
@@ -16,7 +16,7 @@ export const maxLogPages = 4_096;
  */
 export class SqliteCheckpoints {
   readonly #file: string;
-  /** In the context of the host: whose commit it is that starts the thread says nothing about the thread. */
+  /** In the host's context: the thread does not belong to the plugin whose commit starts it. */
   readonly #start = AsyncResource.bind(() => this.#open());
   #thread: Worker | undefined;
   #commits = 0;
@@ -27,7 +27,7 @@ export class SqliteCheckpoints {
     this.#file = file;
   }
 
-  /** The thread has found a file that something else has written, and copies no more. */
+  /** The thread found a file that another program has written, and stopped copying. */
   get foundOverwritten(): boolean {
     return this.#foundOverwritten;
   }
@@ -40,7 +40,7 @@ export class SqliteCheckpoints {
     this.#thread.postMessage('copy');
   }
 
-  /** Ends the thread; the next commits start another one, which opens what has the name of the file then. */
+  /** Ends the thread; later commits start another one, which opens the file that then has the name. */
   async restart(): Promise<void> {
     await this.#end();
     this.#over = false;
@@ -57,7 +57,7 @@ export class SqliteCheckpoints {
     this.#over = true;
     const thread = this.#thread;
     if (thread === undefined) return;
-    // The process waits for it, whatever else there is to do.
+    // The process waits for it before it exits.
     thread.ref();
     thread.postMessage('close');
     await new Promise((resolve) => thread.once('exit', resolve));
@@ -71,7 +71,7 @@ export class SqliteCheckpoints {
       stdout: false,
       stderr: false,
     });
-    // Without it commits copy the log, as they would if there had never been a thread.
+    // Without the thread, commits copy the log.
     thread.on('error', () => undefined);
     thread.on('message', () => {
       this.#foundOverwritten = true;

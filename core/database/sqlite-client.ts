@@ -24,7 +24,7 @@ class ImmediateTransaction extends SqliteTransaction {
   }
 }
 
-/** knex's better-sqlite3 dialect with cached statements, immediate transactions and patient waiting. */
+/** knex's better-sqlite3 dialect with cached statements, immediate transactions and non-blocking waits. */
 export class SqliteClient extends BetterSqliteClient {
   override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
     // knex's types describe the transaction that a container is given; at run time this is the promise of its end.
@@ -44,7 +44,7 @@ export class SqliteClient extends BetterSqliteClient {
     const { sql } = query;
     const step = transactionStep(sql);
     if (step === 'end' && /^rollback/i.test(sql) && !connection.inTransaction) {
-      // SQLite has rolled back by itself; the error that made it do so is the one to report.
+      // SQLite has already rolled back; the error that caused it is reported.
       ended(connection);
       return query;
     }

@@ -4,7 +4,7 @@ import { storableText } from './codec.js';
 import { databaseError, errorKind } from './errors.js';
 import type { LentConnection } from './single-connection.js';
 
-/** What is used of a better-sqlite3 connection. */
+/** The used part of a better-sqlite3 connection. */
 export interface SqliteConnection extends LentConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
@@ -30,7 +30,7 @@ export interface SqliteOutcome {
 /** Cached prepared statements per connection. */
 const statementLimit = 500;
 
-/** After this much work without a turn of the event loop one is given away, so that HTTP is served beside bulk work. */
+/** After this much work it yields to the event loop, so that HTTP is served during bulk work. */
 const sliceMs = 10;
 
 const statements = new WeakMap<SqliteConnection, LRUCache<string, SqliteStatement>>();
@@ -40,7 +40,7 @@ const owned = new WeakSet<SqliteConnection>();
 
 let sliceEnd = 0;
 
-/** How long work on this connection waits for another process that writes. */
+/** How long work on this connection waits while another process writes. */
 export function setBusyLimit(connection: SqliteConnection, ms: number): void {
   busyLimits.set(connection, ms);
 }
@@ -74,7 +74,7 @@ function prepared(connection: SqliteConnection, sql: string): SqliteStatement {
   const cached = cache.get(sql);
   if (cached !== undefined) return cached;
   const statement = connection.prepare(sql);
-  // The numbered savepoints of knex never come again: caching them would push out the statements that do.
+  // knex numbers its savepoints, so they never repeat: caching them would evict statements that do.
   if (!/^(savepoint|release|rollback to) (savepoint )?trx\d/i.test(sql)) cache.set(sql, statement);
   return statement;
 }
@@ -88,7 +88,7 @@ function storable(value: unknown): unknown {
 }
 
 /**
- * Does synchronous database work, at once where it can: gives the event loop a turn when it has had none for a while, and waits without
+ * Does synchronous database work, immediately if possible: yields to the event loop after longer work, and waits without
  * blocking it while another process holds the write lock. Inside a transaction the lock is held already.
  */
 export function patiently<T>(connection: SqliteConnection, work: () => T): T | Promise<T> {
@@ -123,7 +123,7 @@ async function again<T>(connection: SqliteConnection, work: () => T, first: unkn
   }
 }
 
-/** Notes that a transaction owns the connection from now on, or no longer. */
+/** Records whether a transaction owns the connection. */
 export function setOwned(connection: SqliteConnection, isOwned: boolean): void {
   if (isOwned) owned.add(connection);
   else owned.delete(connection);

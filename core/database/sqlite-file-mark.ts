@@ -5,7 +5,7 @@ interface LogState {
   /** Changes before SQLite begins to copy from the log into the database file. */
   readonly copies: string;
   readonly isCopying: boolean;
-  /** Bytes that the database file has at most once everything is copied. */
+  /** Maximum size of the database file once everything is copied. */
   readonly size: number;
 }
 
@@ -22,11 +22,11 @@ const sampledPages = 16;
 const pageBytes = 4_096;
 
 /**
- * Distinguishes a file that was written over the database from what SQLite itself writes. With a write-ahead log SQLite changes
+ * Detects that another program overwrote the database file. With a write-ahead log SQLite changes
  * the file only when it copies from the log, which it announces in shared memory before the first byte. The offsets are
  * those of the WAL-index (https://sqlite.org/walformat.html).
  *
- * Both files stay open: a process that closes a file loses the locks that SQLite has on it, whoever opened it
+ * Both files stay open: a process that closes a file loses the locks that SQLite has on it, by any handle
  * (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export class SqliteFileMark {
@@ -44,14 +44,14 @@ export class SqliteFileMark {
     this.#opened.clear();
   }
 
-  /** Takes what the file is now for the database. */
+  /** Accepts the file's current content as the database. */
   set(): void {
     this.#mark = this.#read();
   }
 
   /**
-   * Whether something else has written since the last look. Not found: a copy of the same size whose sampled pages are
-   * equal, and one that is no larger and is followed by a copy from the log before the next look.
+   * Whether another program has written since the last check. Not detected: a copy of the same size whose sampled pages are
+   * equal, and one that is no larger and is followed by a copy from the log before the next check.
    */
   isOverwritten(): boolean {
     const before = this.#mark;

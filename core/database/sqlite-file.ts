@@ -7,7 +7,7 @@ import { execute, type SqliteConnection } from './sqlite-connection.js';
 import { SqliteFileMark } from './sqlite-file-mark.js';
 import type { StorageState } from './storage-watch.js';
 
-/** The same wherever a file is moved on its disk. */
+/** Unchanged when a file is moved on its disk. */
 interface FileIdentity {
   readonly device: number;
   readonly inode: number;
@@ -16,7 +16,7 @@ interface FileIdentity {
 /** A file that was changed within this time may still be being copied, milliseconds. */
 const settlingMs = 1_500;
 
-/** The file of an open database, compared with what has its name now. */
+/** The file of an open database, compared with the file that has its name now. */
 export class SqliteFile implements DatabaseFile {
   readonly #path: string;
   readonly #logPath: string;
@@ -26,7 +26,7 @@ export class SqliteFile implements DatabaseFile {
   #overwritten = false;
   #database: FileIdentity | undefined;
   #connection: SqliteConnection | undefined;
-  /** At the last look: the bytes of the file, and what other processes have written. */
+  /** At the last check: the size of the file, and what other processes have written. */
   #seen: { readonly size: number; readonly version: string | undefined } = { size: 0, version: undefined };
   /** The write-ahead log, which SQLite keeps while a connection is open. */
   #log: FileIdentity | undefined;
@@ -68,11 +68,11 @@ export class SqliteFile implements DatabaseFile {
     return execute(connection, sql, []).rows;
   }
 
-  /** The log keeps its name when the file is moved: a database that is put in the place would be opened with it. */
+  /** The log keeps its name when the file is moved: a database put in its place would be opened with it. */
   async preserve(): Promise<void> {
     if (isSame(fileAt(this.#path), this.#database)) {
       this.#dropLog();
-      // Connections share what they know of the log, with a new one too.
+      // Connections share their state of the log, also with a new one.
       return this.#closeAll();
     }
     if (!(await this.#copyLog()) || !isSame(fileAt(this.#logPath), this.#log)) return;
@@ -110,7 +110,7 @@ export class SqliteFile implements DatabaseFile {
     return this.#database && descriptorOf(this.#database);
   }
 
-  /** The file is shorter than at the last look, and no other process has written, which a vacuum would be. */
+  /** The file is shorter than at the last check, and no other process has written, so it was not a vacuum. */
   #isCut(): boolean {
     const before = this.#seen;
     const now = { size: sizeOf(this.#path), version: this.#versionOfOthers() };
@@ -144,7 +144,7 @@ export class SqliteFile implements DatabaseFile {
     for (const suffix of ['-wal', '-shm']) rmSync(`${this.#path}${suffix}`, { force: true });
   }
 
-  /** A log that was deleted is copied into the database while this process still has it open, and made anew. */
+  /** A log that was deleted is copied into the database while this process still has it open, and created again. */
   async #keepLog(): Promise<void> {
     const now = fileAt(this.#logPath);
     this.#log ??= now;

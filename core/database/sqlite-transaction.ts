@@ -13,14 +13,14 @@ export function forbidWrites(connection: SqliteConnection): void {
   readOnly.add(connection);
 }
 
-/** Makes the connection what it was before a transaction began on it. */
+/** Restores the connection's state from before the transaction. */
 export function ended(connection: SqliteConnection): void {
   setOwned(connection, false);
   if (readOnly.delete(connection)) connection.pragma('query_only = OFF');
 }
 
 /**
- * Begins, commits and rolls back with cached statements of its own: knex's way to do it costs ten times what SQLite needs.
+ * Begins, commits and rolls back with its own cached statements: knex's implementation costs ten times what SQLite needs.
  * The write lock is taken at the start, as in the transactions of knex here.
  */
 export async function sqliteTransaction<T>(
@@ -44,7 +44,7 @@ class SqliteTransaction implements OpenTransaction {
   readonly over: Promise<unknown>;
   readonly #facts: TransactionFacts;
   #completed = false;
-  /** What becomes of it when the work itself committed it or rolled it back. */
+  /** The result when the work itself committed it or rolled it back. */
   #outcome: (() => unknown) | undefined;
 
   constructor(
@@ -131,7 +131,7 @@ class SqliteTransaction implements OpenTransaction {
 
   #rollBack(): void {
     this.#completed = true;
-    // After some errors SQLite has rolled back by itself.
+    // After some errors SQLite has already rolled back.
     if (this.connection.inTransaction) execute(this.connection, 'ROLLBACK', []);
   }
 

@@ -15,14 +15,14 @@ import { assertAlive, execute, onCommit, patiently, type SqliteConnection, setBu
 import { SqliteFile } from './sqlite-file.js';
 import { sqliteTransaction } from './sqlite-transaction.js';
 
-/** How long the driver itself may wait for a lock: while it does, the whole process stands still. */
+/** How long the driver itself may wait for a lock, which blocks the whole process. */
 const driverBusyTimeoutMs = 20;
 
 /** How long a caller waits for the connection. */
 const acquireLimitMs = 30_000;
 
 /**
- * The embedded database: one connection per process, because a synchronous driver with two would wait for itself.
+ * The embedded database: one connection per process, because a synchronous driver with two would deadlock with itself.
  * Several processes may use one file.
  *
  * @throws MortiseError `database_unusable` when folder or file cannot be made.
@@ -69,7 +69,7 @@ export function sqliteEngine(settings: SqliteSettings, log: Logger): Engine {
       assertAlive(connection);
       return patiently(connection, () => run<Row>(connection, sql, bindings));
     },
-    // No one else writes during the transaction: there is nothing to wait for between two of them.
+    // The transaction holds the write lock, so its statements never wait.
     batch: (connection: SqliteConnection, statements) => {
       assertAlive(connection);
       return patiently(connection, () => statements.map(({ sql, bindings }) => run(connection, sql, bindings)));
@@ -121,8 +121,8 @@ function prepareConnection(connection: SqliteConnection, busyTimeoutMs: number):
 }
 
 /**
- * Picks and claims without giving up the thread, under the write lock, so that neither this process nor another one
- * gets between. Looking first costs no lock when there is nothing to claim.
+ * Selects and claims synchronously, under the write lock, so that neither this process nor another one
+ * interferes. Checking first needs no lock when there is nothing to claim.
  */
 function claimRows<Row extends object>(connection: SqliteConnection, plan: ClaimPlan): Row[] {
   const pick = `select ${plan.key} as key from ${plan.table} where ${plan.where} order by ${plan.orderBy} limit ${plan.limit}`;

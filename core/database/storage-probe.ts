@@ -19,7 +19,7 @@ interface ReadRow extends AppliedRow {
 /** SQLSTATE of a table and of a schema that do not exist. */
 const goneCodes: ReadonlySet<unknown> = new Set(['42P01', '3F000']);
 
-/** An embedded database is its file; a database on a server is the tables that are in it. */
+/** An embedded database is identified by its file, a server's database by its tables. */
 export function storageProbe(engine: Engine, session: Session, applied: Applied): StorageProbe {
   const { file } = engine;
   const { table } = tableNames(hostSchema, engine.dialect, [hostSchema]);

@@ -7,24 +7,24 @@ import { databaseError, shortReason } from './errors.js';
  */
 export type StorageLoss = 'missing' | 'replaced' | 'overwritten' | 'emptied';
 
-/** What is found where the database should be. */
+/** The result of a check of the storage. */
 export type StorageState = 'intact' | StorageLoss;
 
 export interface StorageReading {
   readonly state: StorageState;
-  /** Physical names of tables that migrations made and that are not there. */
+  /** Physical names of missing tables that migrations created. */
   readonly missingTables: readonly string[];
 }
 
-/** What the watch asks and does; it differs between the dialects. */
+/** The operations of the watch that differ between the dialects. */
 export interface StorageProbe {
-  /** Compares what was opened with what is there now. @throws when the database does not answer */
+  /** Compares the opened storage with the present one. @throws when the database does not answer */
   look(): Promise<StorageReading>;
   /** Makes the lost storage complete, wherever it is now. */
   preserve(): Promise<void>;
-  /** What is there now has all tables that this process relies on: it can be used instead. */
+  /** Whether the present storage has all tables that this process relies on, so that it can be used instead. */
   isUsable(): Promise<boolean>;
-  /** Makes the next connection use what is there now. */
+  /** Makes the next connection use the present storage. */
   reopen(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface StorageEvents {
   lost(loss: StorageLoss): void;
   /** What was opened at first is there again: nothing has changed. */
   regained(): void;
-  /** Some tables are not there. Calls are not refused: those that do not need them go on. */
+  /** Some tables are missing. Calls that do not need them continue. */
   tablesMissing(): void;
   /** Other storage that can be used has taken its place. The owner calls `reopen` when nothing relies on the lost one. */
   replaceable(): void;
@@ -40,7 +40,7 @@ export interface StorageEvents {
 
 const lookEveryMs = 1_000;
 
-/** Notices when the storage is taken away from the running process. SQLite itself would go on writing into a lost file. */
+/** Notices when the storage is taken away from the running process. SQLite itself would keep writing to a deleted file. */
 export class StorageWatch {
   readonly #probe: StorageProbe;
   readonly #events: Partial<StorageEvents>;
@@ -51,7 +51,7 @@ export class StorageWatch {
   #offered = false;
   #looking: Promise<void> | undefined;
 
-  /** @param everyMs milliseconds between two looks; 1,000 when absent */
+  /** @param everyMs interval of the checks; 1,000 when absent */
   constructor(probe: StorageProbe, events: Partial<StorageEvents>, log: Logger, everyMs = lookEveryMs) {
     this.#probe = probe;
     this.#events = events;
@@ -63,7 +63,7 @@ export class StorageWatch {
     return this.#loss;
   }
 
-  /** Physical names of tables that were not there at the last look, although the storage is the one that was opened. */
+  /** Physical names of tables that were missing at the last check, although the storage is the one that was opened. */
   get missingTables(): readonly string[] {
     return this.#missingTables;
   }
@@ -73,7 +73,7 @@ export class StorageWatch {
     if (this.#loss !== undefined) throw databaseError('database_lost');
   }
 
-  /** Looks now. Never rejects: a database that does not answer is noticed by those who use it. */
+  /** Checks now. Never rejects: an unavailable database is reported by the calls that use it. */
   check(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error: unknown) => this.#log.debug({ reason: shortReason(error) }, 'The storage could not be examined'))
@@ -83,7 +83,7 @@ export class StorageWatch {
     return this.#looking;
   }
 
-  /** Uses what has the name of the storage now. */
+  /** Uses the present storage. */
   async reopen(): Promise<void> {
     await this.#probe.reopen();
     this.#loss = undefined;
@@ -115,7 +115,7 @@ export class StorageWatch {
   #intact(): void {
     const before = this.#loss;
     if (before === undefined || this.#offered) return;
-    // Tables that are back come from elsewhere: nothing in memory may rely on what they held.
+    // Restored tables may have other rows: state in memory must not rely on the old ones.
     if (before === 'emptied') {
       this.#offered = true;
       this.#events.replaceable?.();

@@ -8,14 +8,14 @@ import type { HeldTransaction } from './held-transaction.js';
 import { hostSchema } from './names.js';
 import { OpenTransactions } from './open-transactions.js';
 
-/** The transaction that the running call chain is inside of. */
+/** The open transaction of the current call chain. */
 interface Scope {
   readonly engine: Engine;
   readonly outer: Scope | undefined;
   open: boolean;
 }
 
-/** What is known of an open transaction or savepoint. */
+/** The state of an open transaction or savepoint. */
 interface Frame {
   readonly connection: Connection;
   readonly hooks: (() => void)[];
@@ -25,12 +25,12 @@ interface Frame {
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 export interface TransactionOptions extends TransactionOption {
-  /** Whose it is; the host's own when absent. */
+  /** The plugin that owns it; the host when absent. */
   readonly plugin?: string;
   readonly readOnlySnapshot?: boolean;
 }
 
-/** The one place where calls of a host meet a connection: their own, or that of the transaction they were handed. */
+/** Assigns a connection to each database call: a free one, or that of the given transaction. */
 export class Session {
   readonly #engine: Engine;
   readonly #log: Logger;
@@ -38,7 +38,7 @@ export class Session {
   readonly #open: OpenTransactions;
   readonly #frames = new WeakMap<Transaction, Frame>();
 
-  /** `onFull` is called for each write that is refused for want of space. */
+  /** `onFull` is called for each write that is refused for lack of space. */
   constructor(
     engine: Engine,
     log: Logger,
@@ -104,8 +104,8 @@ export class Session {
   }
 
   /**
-   * With one connection, or with a pool that is used up, a call without the open transaction of its own chain would
-   * wait for that transaction for ever.
+   * With one connection, or with an exhausted pool, a call without the open transaction of its own chain would
+   * wait for that transaction forever.
    *
    * @throws MortiseError `nested_query`
    */
@@ -115,7 +115,7 @@ export class Session {
     }
   }
 
-  /** Runs `run` as if no transaction were open: for work on its own connection or of its own time. */
+  /** Runs `run` as if no transaction were open: for work on its own connection or in the background. */
   outside<T>(run: () => T): T {
     return scopes.run(undefined, run);
   }
@@ -125,7 +125,7 @@ export class Session {
     return error;
   }
 
-  /** What fails here fails after the commit: the caller's work is done all the same. */
+  /** A failure here is after the commit: the caller's work is stored. */
   #committed(hook: () => void): void {
     try {
       hook();
@@ -179,7 +179,7 @@ export class Session {
   }
 }
 
-/** What knex itself sends is noted as well; the statements that end a transaction are always let through. */
+/** Statements of knex itself are tracked as well; those that end a transaction are always allowed. */
 function noteQueries(client: QueryClient, held: HeldTransaction): void {
   const send = client.query;
   client.query = async (connection, query) => {

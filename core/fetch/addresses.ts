@@ -28,7 +28,7 @@ export function isPublicAddress(address: string): boolean {
 /** Metadata services of clouds (AWS, Alibaba, Oracle, Azure) that are not link-local. */
 const metadataAddresses = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192', '168.63.129.16']);
 
-/** Whether an address is link-local or one of a metadata service, in any form that an IPv6 address can carry it. */
+/** Whether an address is link-local or one of a metadata service, in any IPv6 form. */
 export function isLinkLocalAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -46,8 +46,8 @@ function carriedIpv4(address: AnyAddress): AnyAddress | undefined {
 }
 
 /**
- * Whether a host is covered by one of a manifest's patterns: `api.example.com`, `*.example.com` (what lies below it, not
- * the name itself) or `*`. Hosts are compared without case, without a final dot and without port.
+ * Whether a host is covered by one of a manifest's patterns: `api.example.com`, `*.example.com` (its subdomains, not
+ * the name itself) or `*`. Case, a final dot and the port are ignored.
  */
 export function matchesHost(patterns: readonly string[], host: string): boolean {
   const name = plain(host);
@@ -68,7 +68,7 @@ function plain(host: string): string {
 /** Finds all addresses of a name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** The system's own resolution, as any other program sees it. */
+/** The system's resolver. */
 export const resolveBySystem: Resolve = (hostname) =>
   new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
@@ -80,18 +80,18 @@ export interface AddressRule {
   readonly why: string;
 }
 
-/** For addresses that somebody else named. */
-export const publicOnly: AddressRule = { allows: isPublicAddress, why: 'it does not lie on the public internet' };
+/** For addresses from users, models or other servers. */
+export const publicOnly: AddressRule = { allows: isPublicAddress, why: 'it is not on the public internet' };
 
-/** For addresses that an administrator named. */
+/** For addresses that an administrator configured. */
 export const notLinkLocal: AddressRule = {
   allows: (address) => !isLinkLocalAddress(address),
   why: 'its address is link-local or that of a metadata service',
 };
 
 /**
- * A lookup for connections to addresses that somebody else named. The connection is made to the very addresses that were
- * checked, so a name cannot change its mind in between; one bad address among them condemns the name.
+ * A lookup for connections to untrusted addresses. The connection is made to exactly the addresses that were
+ * checked, so DNS rebinding is not possible; one forbidden address makes the name forbidden.
  */
 export function createPinnedLookup(resolve: Resolve, { allows, why }: AddressRule = publicOnly): LookupFunction {
   return (hostname, options, callback) => {

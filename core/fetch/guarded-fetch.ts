@@ -29,18 +29,18 @@ const statuses = new Set([301, 302, 303, 307, 308]);
 const contentHeaders = ['content-encoding', 'content-language', 'content-length', 'content-location', 'content-type'];
 const credentialHeaders = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key'];
 
-/** A response that names another place to ask. */
+/** A redirect response. */
 function isRedirect(response: Response): boolean {
   return statuses.has(response.status) && response.headers.has('location');
 }
 
 /**
- * The request that follows a redirect, by the fetch standard (4.4, HTTP-redirect fetch): what turns into a GET loses its
- * body, what leaves the origin loses its credentials.
+ * The request that follows a redirect, by the fetch standard (4.4, HTTP-redirect fetch): a request that becomes a GET loses its
+ * body, and one to another origin loses its credentials.
  */
 function redirected(from: URL, init: RequestInit, response: Response): Step {
   const location = response.headers.get('location') ?? '';
-  if (!URL.canParse(location, from.href)) throw networkDenied(from.hostname, 'it redirects to no address');
+  if (!URL.canParse(location, from.href)) throw networkDenied(from.hostname, 'it redirects to an invalid address');
   const url = new URL(location, from);
   const headers = new Headers(init.headers);
   const method = (init.method ?? 'GET').toUpperCase();
@@ -58,8 +58,8 @@ function redirected(from: URL, init: RequestInit, response: Response): Step {
 }
 
 /**
- * The runtime's own FormData is unknown to the packaged client, which would send its name instead of its content: it is
- * written out first.
+ * The packaged client does not recognize the runtime's own FormData and would send its name instead of its content: it is
+ * serialized first.
  */
 async function withPortableBody(init: RequestInit): Promise<RequestInit> {
   if (!(init.body instanceof FormData)) return init;
@@ -70,7 +70,7 @@ async function withPortableBody(init: RequestInit): Promise<RequestInit> {
 }
 
 export interface FetchGuardOptions {
-  /** Addresses named by a user or a model may be private ones after all. */
+  /** Allows private addresses from users and models. */
   readonly allowPrivate?: boolean;
   /** Names to addresses, for untrusted requests; the system's resolution when absent. */
   readonly resolve?: Resolve;
@@ -162,7 +162,7 @@ function requireAllowed(
     throw networkDenied(hostname, 'the manifest does not list it', 'Add it to permissions.network of plugin.json.');
   }
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-  // A literal address is connected to without a lookup.
+  // A literal address needs no lookup.
   if (rule && isIP(literal) !== 0 && !rule.allows(literal)) throw networkDenied(hostname, rule.why);
 }
 

@@ -5,7 +5,7 @@ import { makeFolders } from '../sdk/make-folders.js';
 import { confine } from './confine.js';
 import { writeAtomic } from './write-atomic.js';
 
-/** What a plugin's file service is made of. */
+/** The folders of a plugin's file service. */
 export interface FilesOptions {
   readonly plugin: string;
   /** Absolute. */

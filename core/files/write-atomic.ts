@@ -25,7 +25,7 @@ async function syncFolder(path: string): Promise<void> {
 
 /**
  * Replaces a file as a whole: a temporary file beside it is written, synced and renamed over it, so that a reader, or a
- * crash at any moment, meets either the old bytes or the new ones. An existing file keeps its mode; a new one gets `mode`.
+ * crash at any moment, sees either the old bytes or the new ones. An existing file keeps its mode; a new one gets `mode`.
  */
 export async function writeAtomic(path: string, data: string | Uint8Array, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);

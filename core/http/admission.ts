@@ -31,7 +31,7 @@ export type Stage = Middleware<DefaultState, { exchange: Exchange }>;
 
 interface AdmissionDeps {
   readonly requests: RequestRecords;
-  /** The table of this moment. */
+  /** The current route table. */
   readonly table: () => RouteTable;
   readonly draining: () => boolean;
   readonly hosts: HostCheck;
@@ -47,8 +47,8 @@ interface AdmissionDeps {
 }
 
 /**
- * What each request passes, from top to bottom. WebSocket upgrades pass the same list; they have no body, and their
- * handler opens the socket. The list never changes: what plugins publish is in the route table.
+ * The steps of each request, from top to bottom. WebSocket upgrades run the same list; they have no body, and their
+ * handler opens the socket. The list never changes: routes of plugins are in the route table.
  */
 export function createAdmission(deps: AdmissionDeps): readonly Stage[] {
   return [
@@ -70,7 +70,7 @@ export function createAdmission(deps: AdmissionDeps): readonly Stage[] {
   ];
 }
 
-/** Ids, log line, metrics, and the time that a shutdown waits for the request. */
+/** Ids, log line, metrics, and the tracking that lets a shutdown wait for the request. */
 function openRecord({ requests }: AdmissionDeps): Stage {
   return (ctx, next) => {
     // The exchange writes the response, koa does not.
@@ -95,7 +95,7 @@ function answerErrors({ emitRefusal, log, table }: AdmissionDeps): Stage {
   };
 }
 
-/** Finds the route, and with it the mount: its envelope is that of all refusals to come. */
+/** Finds the route, and with it the mount: later refusals use its envelope. */
 function findRoute({ table }: AdmissionDeps): Stage {
   return ({ exchange }, next) => {
     exchange.match = table().find(exchange.request.method ?? 'GET', exchange.target.path);
@@ -118,7 +118,7 @@ function checkHostAndOrigin({ hosts }: AdmissionDeps): Stage {
     const sentOnce = countHosts(request.rawHeaders) === 1;
     if (!sentOnce || !hosts.host(host) || (target.authority !== undefined && !hosts.host(target.authority))) {
       throw new RefusedRequest('host_not_allowed', {
-        hint: 'Add the name to MORTISE_ALLOWED_HOSTS when this server should answer to it.',
+        hint: 'Add the name to MORTISE_ALLOWED_HOSTS to accept requests for it.',
       });
     }
     if (origin !== undefined && !hosts.origin(origin, host)) {
@@ -145,7 +145,7 @@ function answerPreflight({ table }: AdmissionDeps): Stage {
   };
 }
 
-/** 404 and 405 without a route, 426 and 400 where HTTP and WebSocket are confused. */
+/** 404 and 405 without a route, 426 and 400 where HTTP is used in place of WebSocket or the reverse. */
 const requireRoute: Stage = ({ exchange }, next) => {
   const { match, request, response } = exchange;
   if (!isServed(match)) throw unserved(match, exchange);
@@ -175,7 +175,7 @@ function startTrace({ tracing }: AdmissionDeps): Stage {
     const span = begun?.span;
     if (!span) return next();
     if (match.kind === 'upgrade') {
-      // A span as long as a socket says nothing about the request.
+      // A span that lasts as long as the socket is not useful.
       span.end();
       return next();
     }
@@ -195,7 +195,7 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
     const { request, client } = exchange;
     const { declaration } = servedMatch(exchange).route.mounted;
     const upgrade = declaration.kind === 'upgrade';
-    // The browser of a page sends the request from this machine, whoever wrote the page.
+    // A browser sends the request from this machine even for a foreign page.
     const local = client.loopback && isFromOwnPage(hosts, request);
     const { principal, credentials } = authenticator.identify(request.headers, client.loopback, local);
     const blockedSeconds = upgrade && credentials === 'bad' ? authFailures.blockedFor(client.address, now()) : 0;
@@ -218,9 +218,9 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
 }
 
 /**
- * Any program of this machine may serve a page. Routes of administration change nothing for a page of another origin,
- * whatever right its request has. Without a key, neither do other routes where a browser asks nobody before it sends: a
- * socket, and a request that needs no preflight.
+ * Any program on this machine may serve a page. Admin routes refuse changes from a page of another origin,
+ * whatever rights its request has. Without a key, other routes also refuse what a browser sends without a preflight: a
+ * socket, and a request with a simple content type.
  */
 function refuseForeignPages({ hosts, authenticator }: AdmissionDeps): Stage {
   return ({ exchange }, next) => {
@@ -238,7 +238,7 @@ function refuseForeignPages({ hosts, authenticator }: AdmissionDeps): Stage {
 
 const simpleTypes = /^(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
 
-/** Whether a browser asks before it sends the request: its body is of a type that no form has. */
+/** Whether a browser sends a preflight first: the body's type is one that no form has. */
 function needsPreflight({ headers, method = '' }: Exchange['request']): boolean {
   const type = headers['content-type'];
   return method !== 'POST' || (type !== undefined && !simpleTypes.test(type));

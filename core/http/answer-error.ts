@@ -61,7 +61,7 @@ const answers: Readonly<Record<string, RefusalName>> = {
 };
 
 /**
- * Answers input that is no HTTP request, or a request that broke off, and closes the connection. `exchange` is the one
+ * Answers input that is no HTTP request, or an incomplete request, and closes the connection. `exchange` is the one
  * that is open on it.
  */
 export function answerConnectionError(

@@ -17,7 +17,7 @@ export interface Authenticator {
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
   isAdminKey(key: string): boolean;
-  /** `local`: nothing but a caller on this machine can have sent the request. */
+  /** `local`: only a caller on this machine can have sent the request. */
   identify(headers: IncomingHttpHeaders, loopback: boolean, local: boolean): Caller;
   /** The principal of a key that did not come in a header. */
   principalOf(key: string, loopback: boolean): Principal | undefined;
@@ -136,7 +136,7 @@ export interface ClientAddress {
 
 /**
  * With a trusted proxy the client is the last entry of `X-Forwarded-For`, which that proxy wrote itself. Without one the
- * header only takes the rights of a loopback caller away.
+ * header only removes the rights of a loopback caller.
  */
 export function readClientAddress(request: IncomingMessage, trustProxy: boolean): ClientAddress {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
@@ -168,7 +168,7 @@ function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
-/** Headers by which proxies, load balancers and content networks say that they forward a request. */
+/** Headers that proxies, load balancers and CDNs add to a forwarded request. */
 const proxyHeaders = new Set([
   'forwarded',
   'via',
@@ -202,7 +202,7 @@ function wasForwarded(request: IncomingMessage): boolean {
   return false;
 }
 
-/** Whose bucket a request takes a token from: the principal's, or that of the address. */
+/** The bucket of a request: the principal's, or the address's. */
 export function callerKey(caller: {
   readonly principal: Principal | undefined;
   readonly client: ClientAddress;

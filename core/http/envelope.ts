@@ -17,7 +17,7 @@ export interface Failure {
   readonly unexpected: boolean;
 }
 
-/** What identifies the answered request in an error body. */
+/** The ids of the request in an error body. */
 export interface RequestIds {
   readonly requestId: string;
   readonly correlationId: string;
@@ -26,7 +26,7 @@ export interface RequestIds {
 /** Renders the body of an error. */
 export type Envelope = (failure: Failure, ids: RequestIds) => unknown;
 
-/** What the placeholders of a template stand for. */
+/** The values of a template's placeholders. */
 type Facts = Readonly<Record<string, unknown>>;
 type Render = (facts: Facts) => unknown;
 

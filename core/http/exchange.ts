@@ -11,17 +11,17 @@ import { encodeBody, type ResponseHeaders, sendAndLinger, setResponseHeaders } f
 import { cutSlowReader, type SlowReaderRule, sendStream } from './response-stream.js';
 import { type Match, unmatched } from './route-table.js';
 
-/** A request to the own server names the open calls around it here. From anybody else it only shortens what is allowed. */
+/** A request of this process to its own server lists its enclosing calls here. From other callers it only lowers limits. */
 export const callDepthHeader = 'mortise-call-depth';
 
-/** What an exchange needs to know of its server. */
+/** Settings and services of the server. */
 export interface ExchangeSettings {
   readonly listedOrigins: ReadonlySet<string>;
   /** Milliseconds; 0 = never. */
   readonly keepAliveMs: number;
   /** Milliseconds after which a client that reads nothing of its answer is disconnected. */
   readonly slowReaderMs: number;
-  /** Milliseconds for sending a response that is no event stream; 0 = no limit. */
+  /** Milliseconds for sending a response other than an event stream; 0 = no limit. */
   readonly writeMs: number;
   /** The server is shutting down: connections end with this response. */
   draining(): boolean;
@@ -53,7 +53,7 @@ export class Exchange {
   principal: Principal | undefined;
   trace: TraceContext | undefined;
   body: RequestBody = noBody;
-  /** What the handler answered. */
+  /** The handler's response. */
   answer: RouteResponse = {};
   /** Code of the error that was answered. */
   failedWith: string | undefined;
@@ -68,7 +68,7 @@ export class Exchange {
   #begun = false;
   #streaming = false;
   #sse = false;
-  /** What ends an event stream that has failed, unless it sends its own reason. */
+  /** The last event of a failed event stream, unless the stream sends its own. */
   #errorEvent: string | undefined;
 
   constructor(
@@ -212,7 +212,7 @@ export class Exchange {
       });
     } finally {
       this.#streaming = false;
-      // An aborted stream has thrown in place of sending its reason.
+      // An aborted stream threw instead of sending its reason.
       if (this.#errorEvent !== undefined && !response.writableEnded) this.cut();
     }
   }
@@ -227,7 +227,7 @@ export class Exchange {
     };
   }
 
-  /** A body arrives that is not read. Node discards a short one, and the connection stays open. */
+  /** An unread body is arriving. Node discards a short one, and the connection stays open. */
   #leavesBody(): boolean {
     const announced = announcesBody(this.request);
     if (announced === 'none' || (this.bodyTaken && this.request.readableEnded)) return false;
@@ -286,7 +286,10 @@ export class Exchange {
 /** @throws MortiseError for a status that no final response can have. */
 function statusOf({ status = 200 }: RouteResponse): number {
   if (Number.isInteger(status) && status >= 200 && status <= 599) return status;
-  throw new MortiseError('route_mismatch', 'A route answered with a status that is no whole number from 200 to 599.');
+  throw new MortiseError(
+    'route_mismatch',
+    'A route answered with a status that is not a whole number from 200 to 599.',
+  );
 }
 
 async function discard(stream: AsyncIterable<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { HttpSettings } from '../settings/types.js';
 
-/** Which names this server answers to: protects against DNS rebinding and foreign pages. */
+/** The host names that this server accepts: protects against DNS rebinding and foreign pages. */
 export interface HostCheck {
   /** Origins named in the settings, as browsers write them. */
   readonly listedOrigins: ReadonlySet<string>;

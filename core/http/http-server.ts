@@ -29,7 +29,7 @@ export interface HttpDeps {
   readonly sseKeepAliveSeconds?: number | undefined;
   /** Time after which a client that reads nothing of its answer is disconnected, seconds; 120 when absent. */
   readonly slowReaderSeconds?: number | undefined;
-  /** For limits of mounts that follow a setting. */
+  /** For mount limits derived from a setting. */
   readonly setting?: ReadSetting | undefined;
   /** Monotonic clock, milliseconds. */
   readonly now?: (() => number) | undefined;
@@ -47,12 +47,12 @@ export interface HttpServer {
    */
   mount(routes: readonly MountedRoute[], mounts?: Iterable<ManifestMount>): void;
   /**
-   * Stops accepting, answers further requests on open connections with 503 until {@link close}, and waits for what is in
+   * Stops accepting, answers further requests on open connections with 503 until {@link close}, and waits for requests in
    * flight. After `deadline` (epoch milliseconds) the rest is aborted with reason `server_shutdown`, and cut off
    * `lastWords` milliseconds later (at most a second).
    */
   drain(deadline: number, lastWords?: number): Promise<'clean' | 'degraded'>;
-  /** Ends everything at once. */
+  /** Closes everything immediately. */
   close(): Promise<void>;
 }
 
@@ -134,7 +134,7 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
     },
     async drain(deadline, lastWords = lastWordsMs) {
       isDraining = true;
-      // Not http's own close(): that cuts idle connections at once, and their next request would get no answer.
+      // Not http's own close(): that cuts idle connections at once, and their next request would fail.
       NetServer.prototype.close.call(server);
       const clean = await inFlight.whenEmpty(deadline - Date.now());
       if (!clean) {
@@ -168,7 +168,7 @@ function createNodeServer(settings: HttpSettings, admission: readonly Stage[], r
     requestTimeout: read * 1000,
     keepAliveTimeout: idle * 1000,
     connectionsCheckingInterval: slowRequestCheckMs,
-    // A request without Host gets the answer of the host check, not Node's.
+    // A request without Host is refused by the host check, not by Node.
     requireHostHeader: false,
     // Where Node knows the option, an offer of another protocol (h2c) is served as an ordinary request.
     shouldUpgradeCallback: isWebSocket,

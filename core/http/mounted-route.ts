@@ -12,7 +12,7 @@ export interface MountedRoute {
   readonly enabled: boolean;
   /** Absent while an enabled plugin is not active: the route answers 503. */
   readonly invoke?: RouteInvoker;
-  /** What to do about the 503, where the state of the plugin does not say it. */
+  /** Hint for the 503 where the plugin's state gives none. */
   readonly hint?: string;
 }
 

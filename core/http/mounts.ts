@@ -2,7 +2,7 @@ import type { CorsRule, EnvelopeTemplate, ManifestMount, SettingLimit } from '..
 import { compileEnvelope, compileIdTemplate, defaultEnvelope, type Envelope, type RequestIds } from './envelope.js';
 import { type RefusalRow, refusalRows } from './refusals.js';
 
-/** How the host treats the requests of a family of routes before their plugin sees them. See `ManifestMount`. */
+/** How the host handles the requests of a group of routes before their plugin is called. See `ManifestMount`. */
 export interface Mount {
   readonly envelope: Envelope;
   /** Envelope of bodies that are not valid text or JSON. */

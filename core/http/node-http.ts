@@ -27,7 +27,7 @@ export function listenOn(
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): MortiseError {
   if (error.code === 'EADDRINUSE') {
     return new MortiseError('port_in_use', `Port ${port} on ${host} is in use by another program.`, {
-      hint: 'Stop that program, or set MORTISE_PORT to a free port; mortise status says whether it is a Mortise server.',
+      hint: 'Stop that program, or set MORTISE_PORT to a free port; mortise status shows whether it is a Mortise server.',
       cause: error,
     });
   }

@@ -2,7 +2,7 @@ import type { TableRoute } from './mounted-route.js';
 import type { Mounts } from './mounts.js';
 
 /**
- * Which plugins have routes below which paths. A catch-all (a route that ends in a rest, or begins with a parameter) would
+ * The path prefixes on which plugins have routes. A catch-all (a route that ends in a rest, or begins with a parameter) would
  * answer each unknown path below it in place of the platform's 404. So it does not match below a path that another plugin,
  * on or off, has a route on, unless the catch-all is declared further in; and one that begins at the root matches neither
  * `/.well-known` nor the prefix of a mount that it does not name.

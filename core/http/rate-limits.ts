@@ -7,7 +7,7 @@ interface Bucket {
   at: number;
 }
 
-/** From this number of buckets on, those that have filled up again are removed. */
+/** Above this number of buckets, full ones are removed. */
 const sweepBucketsAbove = 10_000;
 
 /** A token bucket per caller. */
@@ -45,7 +45,7 @@ export class RateLimiter {
   }
 }
 
-/** A bucket for each principal and each tool that has a limit, shared by all APIs that a call may come through. */
+/** A bucket for each principal and each tool that has a limit, shared by all APIs. */
 export function createToolLimits(
   rates: Readonly<Record<string, RateLimit>>,
   now: () => number,
@@ -77,8 +77,8 @@ const windowMs = 60_000;
 const blockMs = 300_000;
 const sweepAddressesAbove = 1_000;
 /**
- * Counts failed authentications of sockets by address: after 5 within a minute, wrong keys from there are answered
- * `rate_limited` for 5 minutes. A good key is accepted all the same: others may share the address, and a guess is
+ * Counts failed authentications of sockets by address: after 5 within a minute, wrong keys from it are answered with
+ * `rate_limited` for 5 minutes. A valid key is still accepted: others may share the address, and a guess is
  * answered over HTTP too.
  */
 export class AuthFailures {

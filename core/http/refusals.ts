@@ -141,7 +141,7 @@ const rows = {
 
 export type RefusalName = keyof typeof rows;
 
-/** Every answer that the host gives on its own, by name. */
+/** Every error that the host itself returns, by name. */
 export const refusalRows: Readonly<Record<RefusalName, RefusalRow>> = rows;
 
 /** A request refused by the host. */

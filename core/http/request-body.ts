@@ -94,7 +94,7 @@ function collect(request: IncomingMessage, mount: Mount, maxBytes: number, typed
 }
 
 /**
- * A JSON value, the decoded text, or nothing beyond the bytes, as the mount says. A leading byte order mark is skipped.
+ * A JSON value, the decoded text, or nothing beyond the bytes, depending on the mount. A leading byte order mark is skipped.
  * Member names such as `__proto__` are plain data.
  * @throws RefusedRequest for bytes that are not UTF-8, nesting that is too deep, and text that is not JSON.
  */
@@ -118,7 +118,7 @@ function parseBody(bytes: Buffer, mount: Mount): unknown {
   }
 }
 
-/** Whether a mount takes a body of the announced type. */
+/** Whether a mount accepts a body of the announced type. */
 function acceptsContentType(rule: Mount['contentTypes'], headers: IncomingHttpHeaders): boolean {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false;

@@ -21,7 +21,7 @@ const sourcePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
 /**
  * Opens a record for each request, and closes it with its response: one log line and two metrics, which contain nothing
- * that the caller wrote but the ids.
+ * from the caller except the ids.
  */
 export class RequestRecords {
   readonly #deps: RequestRecordDeps;
@@ -52,7 +52,7 @@ export class RequestRecords {
     return exchange;
   }
 
-  /** The request that a connection is busy with. */
+  /** The current request of a connection. */
   openOn(socket: Duplex): Exchange | undefined {
     return this.#open.get(socket);
   }
@@ -139,7 +139,7 @@ export class InFlight {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** True once nothing is open, false when `ms` milliseconds have passed first. */
+  /** True once nothing is open, false after `ms` milliseconds. */
   whenEmpty(ms: number): Promise<boolean> {
     if (this.#ongoing.size === 0) return Promise.resolve(true);
     return new Promise((resolve) => {

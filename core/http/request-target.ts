@@ -1,4 +1,4 @@
-/** What a request line asks for. */
+/** The target of a request line. */
 export interface RequestTarget {
   /** Raw path, beginning with a slash; `*` for a request about the server as a whole. */
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 interface StreamOptions {
-  /** Sends the head before the first chunk: its reader acts on it. */
+  /** Sends the head before the first chunk, for a reader that acts on it. */
   readonly flushHead: boolean;
   /** Silence after which `keepAlive` is sent, milliseconds; 0 = never. */
   readonly keepAliveMs: number;
@@ -10,7 +10,7 @@ interface StreamOptions {
   readonly slowReader: SlowReaderRule;
 }
 
-/** When the connection of a client that does not read its answer is closed. */
+/** When to disconnect a client that does not read its response. */
 export interface SlowReaderRule {
   /** Milliseconds without any progress. */
   readonly afterMs: number;
@@ -64,7 +64,7 @@ export async function sendStream(
 }
 
 /**
- * Closes a connection whose client reads nothing of what was written, until the returned function is called. The
+ * Closes a connection whose client stops reading, until the returned function is called. The
  * time-out of the socket considers the bytes in the system's buffers, so slow progress counts as progress.
  */
 export function cutSlowReader(response: ServerResponse, { afterMs, onCut }: SlowReaderRule): () => void {
@@ -86,12 +86,12 @@ async function returnIterator(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The client has left, so the error has no receiver.
+    // The client has disconnected, so the error cannot be sent.
   }
 }
 
 function sendWhileIdle(response: ServerResponse, text: string): void {
-  // A client that does not read its events needs none more.
+  // A client that does not read needs no keep-alive.
   if (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) response.write(text);
 }
 

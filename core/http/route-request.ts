@@ -21,7 +21,7 @@ export class PluginRequest implements RouteRequest {
 
   constructor(exchange: Exchange, { route, captures }: ServedMatch<'http' | 'upgrade'>) {
     const { method = 'GET' } = exchange.request;
-    // A handler need not know HEAD: it is a GET whose body the host does not send.
+    // HEAD reaches the handler as a GET whose body the host does not send.
     this.method = method === 'HEAD' ? 'GET' : method;
     this.path = exchange.target.path;
     this.params = decodeParams(route.paramNames, captures);

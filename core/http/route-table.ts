@@ -13,7 +13,7 @@ export type ServedMatch<K extends 'http' | 'static' | 'upgrade' = 'http' | 'stat
   { readonly kind: K }
 >;
 
-/** What the table has for a method and a path. */
+/** The result of a lookup by method and path. */
 export type Match = { readonly mount: Mount; readonly pattern: string } & (
   | {
       readonly kind: 'http' | 'upgrade';
@@ -122,7 +122,7 @@ function served(kind: 'http' | 'upgrade', route: TableRoute, captures: readonly 
   return { kind, route, captures, mount: route.mount, pattern: route.pattern };
 }
 
-/** An entry without the catch-alls that may not answer the path. */
+/** An entry without the catch-alls that must not match the path. */
 function admitted(entry: PathEntry, areas: PathAreas, path: string): PathEntry {
   const { methods, upgrade } = entry;
   const admits = (route: TableRoute): boolean => areas.admits(route, path);

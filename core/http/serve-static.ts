@@ -4,7 +4,7 @@ import { extname, join, sep } from 'node:path';
 import { contentType } from 'mime-types';
 import type { RouteResponse, StaticRoute } from '../sdk/index.js';
 
-// Not `send`: it writes to the response by itself, past the one writer of all answers, and follows links out of the folder.
+// Not `send`: it writes to the response by itself, bypassing the exchange, and follows links out of the folder.
 
 /** Files up to this size are sent in one piece, bytes. */
 const smallFile = 256 * 1024;
@@ -37,7 +37,7 @@ export async function serveStatic(
   return fallback && respond(fallback, route, request);
 }
 
-/** Whether the caller asks for a page: browsers name the type, tools that take anything do not. */
+/** Whether the caller asks for a page: browsers name the type, tools that accept anything do not. */
 export function acceptsHtml(request: IncomingMessage): boolean {
   return /\btext\/(html|\*)/i.test(request.headers.accept ?? '');
 }

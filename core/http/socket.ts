@@ -11,7 +11,7 @@ interface SocketFacts
 /** RFC 6455: the server met an unexpected condition. */
 const internalError = 1011;
 
-/** Connects an accepted WebSocket to the route that serves it. A handler that throws loses its socket only. */
+/** Connects an accepted WebSocket to the route that serves it. An error in a handler closes only its socket. */
 export function attachSocket(
   webSocket: WebSocket,
   raw: Duplex,
@@ -56,7 +56,7 @@ export function attachSocket(
   webSocket.on('close', (code) => guard(() => handler?.close(code)));
 }
 
-/** Frames that are sent within one turn of the event loop are written in one piece: many streams share a socket. */
+/** Frames sent within one turn of the event loop are written together: many streams share a socket. */
 function gatherer(raw: Duplex): () => void {
   let gathering = false;
   return () => {

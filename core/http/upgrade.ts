@@ -53,7 +53,7 @@ export function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** Checks that the route opens sockets, and what ws would refuse by itself, without the headers of our answers. */
+/** Checks that the route opens sockets, and the handshake: ws would refuse it without the headers of our responses. */
 export function checkUpgrade(match: ServedMatch, { request, headers }: Exchange): void {
   if (match.kind !== 'upgrade') throw new RefusedRequest('upgrade_unsupported');
   const version = request.headers['sec-websocket-version'];

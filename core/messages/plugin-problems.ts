@@ -53,7 +53,7 @@ const rows = {
     const [owner] = owners;
     if (owner === undefined) {
       return {
-        message: `The manifest contributes to "${point}", which is no extension point of the platform or of an installed plugin.`,
+        message: `The manifest contributes to "${point}", which is not an extension point of the platform or of an installed plugin.`,
         hint: `Install the plugin that opens "${point}", or use one of: ${known.join(', ')}.`,
       };
     }

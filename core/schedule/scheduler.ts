@@ -5,7 +5,7 @@ import { createDrain, type Disposable, MortiseError, type ScheduleService } from
 export interface Clock {
   /** Wall clock, epoch milliseconds. */
   now(): number;
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   monotonic(): number;
   /** Runs once after `ms`; does not keep the process alive. */
   after(ms: number, run: () => void): Disposable;
@@ -35,7 +35,7 @@ export interface SchedulerOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** setTimeout's own limit; a longer wait is made of several. */
+/** setTimeout's own limit; a longer wait uses several timers. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 /** The machine's clocks. */

@@ -6,7 +6,7 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { makeFolders } from '../sdk/make-folders.js';
 
 const require = createRequire(import.meta.url);
-/** Schemas change, and every state of one leaves a file. */
+/** Schemas change, and every version leaves a file. */
 const maxFiles = 2_000;
 
 let folder: string | undefined;
@@ -15,13 +15,13 @@ let compilerVersion: string | undefined;
 /**
  * Keeps the code of compiled validators in a folder, for this process and those that start later: compiling the schemas
  * of twenty plugins is a third of a start, loading the code made of them a fiftieth. The folder must be as safe from
- * strangers as the program itself, for its files are run; it must lie where ajv can be found.
+ * other users as the program itself, because its files are executed, and in a place from which ajv can be resolved.
  */
 export function cacheValidators(in_: string): void {
   folder = in_;
 }
 
-/** Where the validator of a schema is cached; undefined while the cache is off. `options` is all else that shapes its code. */
+/** Where the validator of a schema is cached; undefined while the cache is off. `options` is everything else that affects its code. */
 export function cachePath(schema: unknown, options: unknown): string | undefined {
   if (folder === undefined) return undefined;
   compilerVersion ??= ['ajv', 'ajv-formats']
@@ -42,7 +42,7 @@ export function loadCached(place: string): ValidateFunction | undefined {
   }
 }
 
-/** Puts the code of a validator at its place, whole or not at all. A folder that cannot be written costs only time. */
+/** Stores the code of a validator atomically. If the folder is not writable, validators are compiled at each start. */
 export function storeCached(place: string, code: string): void {
   const home = dirname(place);
   const unfinished = `${place}.${process.pid}`;

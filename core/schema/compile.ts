@@ -8,7 +8,7 @@ import { toIssues } from './issues.js';
 import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
 import { subSchemas } from './walk.js';
 
-/** Freezes a JSON value with all that it holds. Returns its argument. */
+/** Freezes a JSON value deeply. Returns its argument. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -41,7 +41,7 @@ const checked: Options = {
   strictRequired: false,
 };
 const foreign: Options = { strict: false, validateFormats: true };
-// The compiler refuses what the meta-schema would refuse; one shared instance words it.
+// The compiler refuses what the meta-schema would refuse; one shared instance provides the message.
 const common: Options = { validateSchema: false, meta: false, addUsedSchema: false, verbose: true, logger: false };
 
 let metaAjv: Ajv2020 | undefined;
@@ -116,12 +116,12 @@ export function createSchemaCompiler(): SchemaCompiler {
       const { $schema: _, ...plain } = schema;
       const functions = new Map<Variant, ValidateFunction>();
 
-      // Schemas of other systems come and go without end; those are not cached.
+      // Schemas of other systems are unbounded in number and not cached.
       function load(variant: Variant): ValidateFunction {
         const place = options.foreign === true ? undefined : cachePath(plain, optionsFor(variant, options));
         const cached = place === undefined ? undefined : loadCached(place);
         if (cached !== undefined) return cached;
-        // A schema with an $id gets an instance of its own: the same $id may come again with the next reload.
+        // A schema with an $id gets an instance of its own: the same $id may be used again after a reload.
         const ajv = instance(variant, options, keywords, typeof plain.$id === 'string');
         const made = ajv.compile(plain);
         if (place !== undefined) storeCached(place, standalone().default(ajv, made));
@@ -134,7 +134,7 @@ export function createSchemaCompiler(): SchemaCompiler {
           try {
             made = load(variant);
           } catch (error) {
-            // The meta-schema words a fault better than the compiler, and compiling it takes 40 ms that no good schema needs.
+            // The meta-schema gives better messages than the compiler, but compiling it takes 40 ms that a valid schema does not need.
             throw invalid(
               options.name,
               metaErrors(schema) ?? (error instanceof Error ? error.message : String(error)),

@@ -1,4 +1,4 @@
-/** JSON Schema for all of the host: compile once, check often, say plainly what is wrong. */
+/** JSON Schema for the whole host: compiled once, with readable violations. */
 
 export { cacheValidators } from './cached-validators.js';
 export { createSchemaCompiler, deepFreeze, loadSchema } from './compile.js';

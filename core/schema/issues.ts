@@ -143,8 +143,8 @@ function located(error: ErrorObject): string {
 }
 
 /**
- * A branch of a choice that failed says nothing about the choice: only the choice itself is reported, as a wrong type when
- * all that its branches refuse is the type. Where all others refuse the type and one refuses a member, that one was meant.
+ * Failures inside the branches of a choice are omitted: only the choice itself is reported, as a wrong type when
+ * all branches refuse the type. If only one branch accepts the type, its failures are reported.
  */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter((error) => error.keyword === 'anyOf' || error.keyword === 'oneOf');

@@ -3,7 +3,7 @@ import { createContext, Script } from 'node:vm';
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** String bytes looked at one by one before the native search takes over: short keys are faster this way. */
+/** String bytes scanned one by one before the native search is used: short keys are faster this way. */
 const shortString = 24;
 
 /** Nesting limit of configuration files; deeper ones would overflow the stack of recursive readers. */
@@ -16,7 +16,7 @@ export function isTooDeep(text: string): boolean {
 
 /**
  * Whether JSON text nests deeper than `limit`, found by counting brackets outside strings: one pass, no recursion, no
- * allocation, so that a bomb costs nothing before the parser builds it. Text that is no JSON may give either answer.
+ * allocation, so that a bomb costs nothing before the parser builds it. The result for invalid JSON is unspecified.
  */
 export function exceedsDepth(bytes: Buffer, limit: number): boolean {
   const length = bytes.length;
@@ -66,10 +66,10 @@ const script = new Script('run()');
 let place: { run?: () => unknown } | undefined;
 
 /**
- * Runs synchronous code and stops it when it takes too long. A regular expression that backtracks without end cannot be
+ * Runs synchronous code and stops it when it takes too long. Catastrophic backtracking of a regular expression cannot be
  * interrupted by JavaScript; V8's own time limit ends it. Costs half a millisecond: not for what every request does.
  *
- * @returns what `run` returns; undefined when it was broken off after `ms` milliseconds
+ * @returns what `run` returns; undefined when it was stopped after `ms` milliseconds
  */
 export function withinTime<T>(run: () => T, ms: number): { readonly value: T } | undefined {
   place ??= createContext({});

@@ -17,9 +17,9 @@ export type SchemaResult<T> =
 export interface CompiledSchema<T = unknown> {
   readonly name: string;
   readonly schema: JsonSchema;
-  /** Clones the value, fills in defaults, checks, and freezes the clone deeply. The value given is never changed. */
+  /** Clones the value, fills in defaults, checks, and freezes the clone deeply. The given value is never changed. */
   parse(value: unknown): SchemaResult<T>;
-  /** Checks the value as it is: no defaults, no coercion, no clone. Empty when valid. */
+  /** Checks the value without defaults, coercion or cloning. Empty when valid. */
   check(value: unknown): readonly SchemaIssue[];
 }
 

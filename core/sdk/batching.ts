@@ -13,7 +13,7 @@ export interface Drain {
 /**
  * The loop behind a queue: code that adds an item calls `request`, and `run` processes what is queued.
  *
- * `running ??= run().finally(() => { running = undefined; })` loses the item that is queued after the last look at the
+ * `running ??= run().finally(() => { running = undefined; })` loses the item that is queued after the last check of the
  * queue and before `finally`. Here the flag is cleared in the same tick as the last check for requests.
  *
  * @param onError receives what `run` throws; without it, the error is an unhandled rejection. Either way later requests
@@ -126,7 +126,7 @@ export function createGroupCommit<Job, Outcome>(
     while (waiting.length > 0) {
       if (gather) await gatherJobs();
       await commitOne();
-      // Lets requests in, and the driver release its statements, between two groups.
+      // Lets the event loop handle requests, and the driver release its statements, between two groups.
       if (!gather && waiting.length > 0) await nextTurn();
     }
     running = undefined;
@@ -200,7 +200,7 @@ export interface WriteBehindOptions<Row> {
   readonly everyMs?: number;
   /** Maximum rows in one batch; 1,000 when absent. */
   readonly batch?: number;
-  /** Consecutive failures after which the store is given up; 3 when absent. */
+  /** Consecutive failures after which no more rows are stored; 3 when absent. */
   readonly tries?: number;
 }
 
@@ -221,7 +221,7 @@ export class WriteBehind<Row> {
     this.#options = options;
   }
 
-  /** False once the store has been given up. */
+  /** False once storing has been given up. */
   get open(): boolean {
     return !this.#closed;
   }
@@ -232,7 +232,7 @@ export class WriteBehind<Row> {
     this.#arm();
   }
 
-  /** Resolves when all rows set so far are stored, or the store has been given up. */
+  /** Resolves when all rows set so far are stored, or storing has been given up. */
   async flush(): Promise<void> {
     await this.#writing.idle();
     while (this.#waiting.size > 0 && !this.#closed) {

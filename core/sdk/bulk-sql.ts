@@ -11,7 +11,7 @@ export interface InsertTarget {
   readonly suffix?: string;
 }
 
-/** Rows of one statement: few different texts, so that each is prepared once, and far below the limit on bindings. */
+/** Rows per statement: few sizes, so that each statement is prepared once, and far below the limit on bindings. */
 const LARGEST_CHUNK = 64;
 
 const textsOf = new WeakMap<InsertTarget, Map<number, string>>();
@@ -30,7 +30,7 @@ function insertText(target: InsertTarget, rows: number): string {
 }
 
 /**
- * Inserts many rows with few statements. Ids of an auto-increment key rise in the order of the rows; the order of the
+ * Inserts many rows with few statements. Auto-increment ids increase in the order of the rows; the order of the
  * returned rows is unspecified.
  */
 export async function insertRows<Row extends object = Record<string, unknown>>(
@@ -60,7 +60,7 @@ export function jsonTexts(dialect: Dialect): string {
 
 /**
  * A table of rows that are bound as one JSON array of objects: `update … from ${jsonRows(dialect, columns)} v where …`.
- * Not for text that may contain NUL or half a surrogate pair, which JSON of PostgreSQL does not hold.
+ * Not for text that may contain NUL or a lone surrogate, which PostgreSQL's JSON cannot represent.
  */
 export function jsonRows(dialect: Dialect, columns: Readonly<Record<string, 'text' | 'integer'>>): string {
   const entries = Object.entries(columns);
@@ -70,8 +70,8 @@ export function jsonRows(dialect: Dialect, columns: Readonly<Record<string, 'tex
 }
 
 /**
- * Lets transactions that replace all rows of a table do so one after another; without it the rows of two could be mixed.
- * Readers go on. On SQLite they are one after another anyway.
+ * Serializes transactions that replace all rows of a table; without it the rows of two could be mixed.
+ * Readers are not blocked. On SQLite, write transactions are serial anyway.
  */
 export async function lockTable(database: Database, table: string, trx: Transaction): Promise<void> {
   if (database.dialect === 'sqlite') return;

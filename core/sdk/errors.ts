@@ -15,7 +15,7 @@ export interface MortiseErrorOptions {
 /**
  * The error type of the platform: a stable code, a sentence, and what an API needs for its response.
  * APIs convert it into their own envelope; the cause is only logged. Secrets are removed from its texts, because they
- * often quote what somebody sent, or what an upstream answered.
+ * often quote user input or an upstream's response.
  */
 export class MortiseError extends Error {
   readonly code: string;

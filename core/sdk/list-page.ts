@@ -1,19 +1,19 @@
 import { MortiseError } from './errors.js';
 
-/** Entries of a list without `limit`, and the most that one may ask for. */
+/** Default and maximum of `limit`. */
 const most = 1_000;
 
 /** The parameters of a list as they were sent. */
 export interface PageQuery {
   readonly limit: string | null;
-  /** `X-Next-Cursor` of the page before. */
+  /** `X-Next-Cursor` of the previous page. */
   readonly cursor: string | null;
 }
 
 /**
  * A page of a list that is in memory; sets `X-Next-Cursor` when there are more entries.
  *
- * @param nameOf what is unique among the entries. An entry that is gone meanwhile is looked for by the order of names.
+ * @param nameOf the unique name of an entry. If the entry of the cursor was removed, the page begins at the next name in order.
  * @throws MortiseError `invalid_request` (400)
  * @example
  * handle: ({ query }, ctx) => {
@@ -49,7 +49,7 @@ function nameIn(cursor: string): string {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     if (Array.isArray(value) && value.length === 1 && typeof value[0] === 'string') return value[0];
   } catch {
-    // Every malformed cursor gets the same answer.
+    // All malformed cursors get the same error.
   }
   throw invalid('invalid cursor');
 }

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parents. Node's own recursive `mkdir` loops for ever in a folder that takes no
+ * Creates a folder and its missing parents. Node's own recursive `mkdir` loops forever in a folder that accepts no
  * entries, such as `/proc`, and a thread in that loop cannot be ended.
  * @throws as `mkdir` does
  */

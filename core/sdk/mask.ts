@@ -55,7 +55,7 @@ function maskMember(member: unknown): unknown {
 const secretValues = new SecretValues();
 
 /**
- * Has a configured value masked wherever a text is cleaned in this process, whatever it looks like. A short value, or a
+ * Registers a configured value to be masked in every text that this process cleans, whatever its form. A short value, or a
  * word such as `postgres`, would mask ordinary text instead; only logs leave those out.
  */
 export function concealSecret(value: string): Disposable {
@@ -71,7 +71,7 @@ export function redactSecrets(text: string): string {
   return redactForms(secretValues.redact(text));
 }
 
-/** A copy of plain data in which secrets inside texts are removed; names say nothing here, other objects stay as they are. */
+/** A copy of plain data in which secrets inside texts are removed; names are not considered, other objects are returned unchanged. */
 export function redactDeep<T>(value: T): T {
   return redactValue(value, 0) as T;
 }

@@ -45,7 +45,7 @@ export interface StartHost<C extends object = PluginConfig> extends RegisterHost
   every(ms: number, run: (signal: AbortSignal) => unknown): Disposable;
   /**
    * A maintenance schedule in an IANA zone, run by node-cron: its grammar (five fields, or six with leading seconds) and
-   * its behaviour at clock changes are node-cron's. Runs never overlap, and missed runs are not made up for.
+   * its behaviour at clock changes are node-cron's. Runs never overlap, and missed runs are skipped.
    * @throws MortiseError `invalid_cron` or `invalid_zone`.
    */
   cron(expression: string, zone: string, run: (signal: AbortSignal) => unknown): Disposable;

@@ -10,7 +10,7 @@ export interface CallOptions {
   readonly requestId?: string | undefined;
   readonly correlationId?: string | undefined;
   readonly trace?: TraceContext | undefined;
-  /** Calls that are open around this one although they do not run in its async context: it came over HTTP. */
+  /** Enclosing calls outside its async context: it arrived over HTTP. */
   readonly depth?: number | undefined;
 }
 
@@ -36,8 +36,8 @@ export interface Points {
   /** Active contributions, and those that enabled plugins declare but do not serve now. Empty for a closed point. */
   list<P extends keyof ExtensionPoints & string>(point: P): readonly Contribution<P>[];
   /**
-   * The value is valid for this one call: its functions record in the lease what the plugin has not answered. A callback
-   * that goes on after an abort, with all answers given, is a fault of the calling plugin.
+   * The value is valid for this one call: its functions record in the lease which calls the plugin has not answered. A callback
+   * that continues after an abort although all calls were answered is a fault of the calling plugin.
    *
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_timeout` (504), `call_aborted` (499),
    * `call_too_deep`, `too_many_calls` (508), or what the contribution threw.
@@ -56,7 +56,7 @@ export interface Points {
     options?: CallOptions,
   ): AsyncIterable<T>;
   /**
-   * Takes the lease now for a call that is made later: the plugin is not stopped before.
+   * Takes the lease now for a call that is made later: the plugin is not stopped before it.
    * @throws MortiseError `contribution_unknown` (404) with the known keys, `call_aborted` (499).
    */
   hold<P extends keyof ExtensionPoints & string>(
@@ -69,10 +69,10 @@ export interface Points {
   onChange(point: keyof ExtensionPoints & string, run: () => void): Disposable;
 }
 
-/** A call whose lease is taken. It is made once, or released. */
+/** A call whose lease is taken. It is either made once or released. */
 export interface HeldCall<V> {
   /**
-   * Makes the call; `ended` is called once with its end, possibly before this returns. A call that was aborted while it
+   * Makes the call; `ended` is called once with its outcome, possibly before this returns. A call that was aborted while it
    * waited ends with the reason and is not made (`plugin_stopping`, `call_aborted`). A call that is aborted later ends
    * when the contribution has ended, but no later than its time limit (`call_timeout`).
    */

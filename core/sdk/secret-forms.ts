@@ -108,7 +108,7 @@ const tokenForm = new RegExp(
   'g',
 );
 
-/** No token is shorter, and none holds a character that is not one of these. */
+/** No token is shorter or contains other characters. */
 const minTokenLength = 16;
 const tokenCharacters = characterTable(/[A-Za-z0-9_.:/+=-]/);
 
@@ -121,7 +121,7 @@ function isTokenCharacter(text: string, at: number): boolean {
 }
 
 /**
- * Looks at every sixteenth character, and applies the forms to the runs found there: prose has none, and costs a tenth of
+ * Looks at every sixteenth character, and applies the forms to the runs found there: prose has none, which costs a tenth of
  * what the forms would take.
  */
 function redactTokens(text: string): string {
@@ -145,7 +145,7 @@ function redactTokens(text: string): string {
 const names =
   'api[-_]?key|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|secret|password|passwd|passphrase|pwd';
 
-/** Secrets that are known by what is around them; that is kept (`$1`). */
+/** Secrets recognized by their context, which is preserved (`$1`). */
 const markedForms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
   [/\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi, `$1:${redacted}@`],

@@ -2,7 +2,7 @@ import type { Disposable } from './context.js';
 
 /** Secrets known by their value, and texts without them. */
 export class SecretValues {
-  /** With the number of those that added it. */
+  /** With the number of its registrations. */
   readonly #counts = new Map<string, number>();
   /** Each secret as it may be written. Longest first: a secret that contains another one is replaced as a whole. */
   #forms: readonly string[] = [];

@@ -41,7 +41,7 @@ export function eventText(type: string, data: unknown): string {
 }
 
 /**
- * The text of a stream of events that are pushed as they happen. It ends when the reader leaves, the server shuts down or
+ * The text of a stream of events that are pushed as they happen. It ends when the reader disconnects, the server shuts down or
  * the plugin is drained, which waits for its streams. After events that a slow reader has missed comes `lost` with
  * their `count`.
  *

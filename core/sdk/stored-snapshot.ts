@@ -2,7 +2,7 @@ import type { Disposable } from './context.js';
 import type { Database } from './host/database.js';
 import type { StartHost } from './plugin.js';
 
-/** Rows that many read and few change, in memory: configuration documents, catalogues, lists of people's own things. */
+/** An in-memory copy of rows that are often read and rarely changed: configuration documents, catalogues, users' lists. */
 export interface StoredSnapshot<T> {
   /** As of the last change that this process knows of. */
   readonly current: T;

@@ -18,7 +18,7 @@ import type { ConfigIssue } from './types.js';
 
 const maxDepth = 16;
 
-/** An object of which nothing is required without having a default, and something has one. */
+/** An object that has defaults, and no required member without a default. */
 function defaultsItself(schema: JsonSchema, root: JsonSchema, depth: number): boolean {
   if (!isJsonObject(schema.properties) || depth > maxDepth) return false;
   const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
@@ -32,7 +32,7 @@ function defaultsItself(schema: JsonSchema, root: JsonSchema, depth: number): bo
   return some;
 }
 
-/** Makes the objects that hold nothing but defaults, so that a schema need not say `default: {}` at each level. */
+/** Creates the objects that consist of defaults, so that a schema need not repeat `default: {}` at each level. */
 function fillParents(schema: JsonSchema, root: JsonSchema, value: Record<string, unknown>, depth = 0): void {
   if (!isJsonObject(schema.properties) || depth > maxDepth) return;
   for (const [name, raw] of Object.entries(schema.properties)) {
@@ -74,7 +74,7 @@ export interface ComputedConfig {
   readonly ok: true;
   readonly config: Readonly<Record<string, unknown>>;
   readonly provenance: readonly Provenance[];
-  /** Clear values that no log line may hold. */
+  /** Clear values that must not appear in logs. */
   readonly secrets: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -83,10 +83,10 @@ export type Computed =
   | ComputedConfig
   | { readonly ok: false; readonly issues: readonly ConfigIssue[]; readonly secrets: readonly string[] };
 
-/** Where a fault is that no file and no variable has brought. */
+/** The origin of an issue that comes from neither a file nor a variable. */
 export const schemaFile = 'config.schema.json';
 
-/** How long a check may take, milliseconds. It takes microseconds, unless a pattern backtracks without end. */
+/** How long a check may take, milliseconds. It takes microseconds, unless a pattern backtracks catastrophically. */
 const maxCheckMs = 2_000;
 
 function endlessCheck(fileName: string): ConfigIssue {
@@ -116,7 +116,7 @@ function computeNow(input: ComputeInput): Computed {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];
 
-  /** A value that its property lets pass: removed, so that the default takes its place. */
+  /** An invalid value of a lenient property is removed, so that the default applies. */
   function setAside(property: PropertyFacts, issue: ConfigIssue): void {
     removeAt(value, property.path);
     const at = provenance.findIndex((entry) => isAtOrBelow(property.path, entry.path));
@@ -158,7 +158,7 @@ function computeNow(input: ComputeInput): Computed {
     }
   }
 
-  /** Lays the variables over the file. */
+  /** Applies the variables on top of the file. */
   function applyVariables(): void {
     for (const property of facts.properties) {
       const variable = property.env.map((name) => input.environment.read(name)).find((found) => found !== undefined);
@@ -252,7 +252,7 @@ function computeNow(input: ComputeInput): Computed {
         .flatMap(({ path }) => allAt(value, path).flatMap(recognisedIn)),
     );
   if (!result.ok) {
-    // A value that could not even be read is not reported a second time for its shape.
+    // A value that could not be parsed is not reported again for its type.
     const reported = issues.map((issue) => fromPointer(issue.path));
     const others = result.errors.filter(
       (issue) => !reported.some((path) => isAtOrBelow(path, fromPointer(issue.path))),
@@ -280,7 +280,7 @@ function recognisedIn(value: unknown): readonly string[] {
   );
 }
 
-/** Without names of secrets that were not found: the message that says so must show them. */
+/** Without names of secrets that were not found: their message must show them. */
 function textsIn(value: unknown): readonly string[] {
   if (secretReference(value) !== undefined) return [];
   if (typeof value === 'string') return [value];

@@ -40,7 +40,7 @@ export class ConfigFiles {
   private readonly alertListeners = new Set<(alert: Alert) => void>();
   private readonly secretListeners = new Set<(value: string) => void>();
   private readonly writeListeners = new Set<(write: FileWrite) => void>();
-  /** With what masks them in every text of this process. */
+  /** Each with the registration that masks it in all texts. */
   private readonly secretValues = new Map<string, Disposable>();
   private waiting: Alert[] = [];
   private secretsAlerted: string | undefined;
@@ -51,7 +51,7 @@ export class ConfigFiles {
     this.reportSecrets();
   }
 
-  /** Loads a file and keeps it. */
+  /** Loads a file and watches it. */
   async open(owner: string, schema: JsonSchema, compiler: SchemaCompiler, path?: string): Promise<OwnedFile> {
     this.watched.get(owner)?.file.dispose();
     const { environment, configDir, projectDir, cwd, now, secrets } = this.options;
@@ -98,7 +98,7 @@ export class ConfigFiles {
     const refused = owner === hostOwner ? undefined : this.secretVariables.refusedTo(facts);
     if (refused !== undefined) throw new MortiseError('invalid_schema', `it reads ${refused}, which holds a secret`);
     const found = this.secretVariables.learn(owner, facts);
-    // What has been said of them by now may show them.
+    // Texts reported so far may contain them.
     for (const other of [...this.watched.values()])
       if (readsAny(other.facts, found)) await other.file.look({ recompute: true });
   }
@@ -155,7 +155,7 @@ export class ConfigFiles {
     return [...this.secretValues.keys()];
   }
 
-  /** Lets go of an owner's file, unless another one has taken its place. */
+  /** Stops watching an owner's file, unless it has been replaced by another. */
   forget(file: OwnedFile): void {
     if (this.watched.get(file.owner)?.file === file) this.watched.delete(file.owner);
   }

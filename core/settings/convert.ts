@@ -64,7 +64,7 @@ function convertTo(type: unknown, text: string, schema: JsonSchema): Converted {
   }
 }
 
-/** A word that is read as false and says neither yes nor no: probably a mistake. */
+/** A word that is read as false but is not a boolean word: probably a mistake. */
 export function isDoubtfulFlag(text: string, schema: JsonSchema): boolean {
   const word = text.trim().toLowerCase();
   return schema.type === 'boolean' && !trueWords.has(word) && !falseWords.has(word);
@@ -73,14 +73,14 @@ export function isDoubtfulFlag(text: string, schema: JsonSchema): boolean {
 /**
  * Reads a variable's text as its property's type: `true|1|yes|on` in any case is true and every other word false;
  * numbers in decimal notation; lists split at commas, or JSON; objects JSON. With several types the narrowest that fits
- * wins. Ranges and patterns are the schema's business.
+ * wins. The schema checks ranges and patterns.
  */
 export function convertVariable(text: string, schema: JsonSchema): Converted {
   const types = typesOf(schema);
   if (types.length <= 1) return convertTo(types[0], text, schema);
   for (const type of ['null', 'integer', 'number', 'object', 'array', 'boolean', 'string']) {
     if (!types.includes(type)) continue;
-    // Beside other types a word is a boolean only when it is plainly one.
+    // If other types are allowed too, only an unambiguous word is a boolean.
     if (type === 'boolean' && !/^(?:true|false|yes|no|on|off)$/i.test(text.trim())) continue;
     if (type === 'array' && types.includes('string') && !text.trim().startsWith('[')) continue;
     const result = convertTo(type, text, schema);

@@ -63,35 +63,35 @@ export async function openEnvironment(variables: Variables, cwd: string): Promis
   return { file, names: Object.keys(all), read: (name) => lookup(all, name) };
 }
 
-/** A path for messages: relative where it lies below the folder. */
+/** A path for messages: relative if it is below the folder. */
 export function shownPath(folder: string, path: string): string {
   const way = relative(folder, path);
   return way === '' || way.startsWith('..') ? path : way;
 }
 
-/** The variables of one owner, as far as its own schema does not say what is secret in them. */
+/** The variables of one owner whose secrecy its own schema does not declare. */
 export interface SecretVariablesOf {
-  /** Another schema calls it a secret. */
+  /** Another schema declares it secret. */
   isForeign(name: string): boolean;
-  /** Whether all that a property has from a variable is a secret. */
+  /** Whether the whole value of a variable is a secret. */
   has(name: string, property: PropertyFacts | undefined): boolean;
 }
 
 /**
- * Which variables hold secrets: those that the schema of the host or of any plugin calls so, whoever else reads them
- * under whatever name. A variable that only looks like a secret is one too, unless a schema says `x-secret: false`.
+ * Which variables hold secrets: those that the schema of the host or of any plugin declares secret, whatever else reads them
+ * and by which name. A variable that only looks like a secret is one too, unless a schema says `x-secret: false`.
  */
 export class SecretVariables {
   private readonly host: string;
   private readonly markedBy = new Map<string, Set<string>>();
-  /** Of the host: they look like secrets and are none. */
+  /** Host variables that look like secrets but are not. */
   private readonly plain = new Set<string>();
 
   constructor(host: string) {
     this.host = host;
   }
 
-  /** @returns the variables that this owner had not called a secret before. */
+  /** @returns the variables that this owner had not declared secret before. */
   learn(owner: string, facts: SchemaFacts): ReadonlySet<string> {
     const found = new Set<string>();
     for (const property of facts.properties) {
@@ -115,7 +115,7 @@ export class SecretVariables {
   }
 
   /**
-   * A variable that a plugin's schema may not ask for: a secret of the host, or one that would be the name of a file or a
+   * A variable that a plugin's schema must not read: a secret of the host, or one that would be the name of a file or a
    * time, which are shown to everybody.
    */
   refusedTo(facts: SchemaFacts): string | undefined {
@@ -137,7 +137,7 @@ export function readsAny({ properties }: SchemaFacts, variables: ReadonlySet<str
   return properties.some(({ env }) => withAliases(env).some((name) => variables.has(name)));
 }
 
-/** The names, each with the one that is read in its place. */
+/** The names, each with the name that is read instead. */
 function withAliases(names: readonly string[]): readonly string[] {
   return names.flatMap((name) => [name, aliasOf(name) ?? name]);
 }

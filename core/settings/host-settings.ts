@@ -5,7 +5,7 @@ import { isSensitiveName } from '../sdk/mask.js';
 import type { ComputedConfig } from './compute.js';
 import type { ConfiguredPrincipal, DatabaseSettings, HostSettings, RateLimit } from './types.js';
 
-/** The members of `config/mortise.json` as its schema leaves them, defaults filled in. */
+/** `config/mortise.json` after validation, with defaults filled in. */
 interface HostFile {
   readonly project_key: string;
   readonly data_dir: string;
@@ -97,7 +97,7 @@ function repeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) !== index);
 }
 
-/** Whom the host itself means: a caller without a key, with the one key of the server, and the platform. */
+/** Ids that the host itself uses: a caller without a key, with the one key of the server, and the platform. */
 const OWN_PRINCIPALS = ['local', 'default', 'system'];
 
 function principals(file: HostFile): readonly ConfiguredPrincipal[] {
@@ -136,7 +136,7 @@ function database(file: HostFile, dataDir: string, place: (name: string, path: s
 }
 
 /**
- * The host's settings in the form the code uses: absolute paths, parsed limits, decoded keys. A relative path is taken
+ * The host's settings in the form the code uses: absolute paths, parsed limits, decoded keys. A relative path is resolved
  * from the working directory when a variable gave it, else from the project's folder.
  * @throws MortiseError `invalid_settings`.
  */

@@ -17,7 +17,7 @@ async function ownVersion(projectDir: string): Promise<string> {
 }
 
 /**
- * Reads the env file, the environment and `config/mortise.json`. Input that cannot be used is an answer, not an exception:
+ * Reads the env file, the environment and `config/mortise.json`. Unusable input is returned, not thrown:
  * one error per fault, each naming the variable or file and what is allowed.
  */
 export async function openSettings(source: SettingsSource): Promise<OpenedSettings> {

@@ -34,13 +34,13 @@ export interface OwnedFileOptions {
   raise(alert: Alert): void;
   /** Clear secret values, as they become known. */
   reveal(secrets: readonly string[]): void;
-  /** The file was replaced from here. */
+  /** The file was replaced by this process. */
   wrote(write: FileWrite): void;
 }
 
 const maxRemembered = 200;
 
-/** One owner's configuration: the file, the variables over it, and the last state of both that was valid. */
+/** One owner's configuration: the file, the variables that override it, and the last valid state of both. */
 export class OwnedFile implements OwnedConfig {
   readonly owner: string;
   readonly file: string;
@@ -48,7 +48,7 @@ export class OwnedFile implements OwnedConfig {
   snapshot: Snapshot | undefined;
   problem: ConfigProblem | null = null;
   warnings: readonly string[] = [];
-  /** The file went away while its last good state stays in force. */
+  /** The file was removed; its last good state stays in effect. */
   gone = false;
   private readonly options: OwnedFileOptions;
   private readonly listeners = new Set<(next: Snapshot, previous: Snapshot | undefined) => void>();
@@ -56,7 +56,7 @@ export class OwnedFile implements OwnedConfig {
   computed: ComputedConfig | undefined;
   /** The file's last good object, as written; what a recomputation starts from. */
   private good: { readonly value: Config; readonly sha256: string } | undefined;
-  /** What the file says now, valid or not; undefined while it cannot be read as an object. */
+  /** The file's current content, valid or not; undefined while it cannot be read as an object. */
   private last: { readonly value: Config | undefined; readonly sha256: string | null } | undefined;
   private blocked: ConfigProblem | undefined;
   private standing: ConfigProblem | null = null;
@@ -70,7 +70,7 @@ export class OwnedFile implements OwnedConfig {
     this.watched = new WatchedFile(options.path, options.now);
   }
 
-  /** Looks at the file. `recompute` takes the file's last good content again, because a secret has changed. */
+  /** Checks the file. `recompute` evaluates its last good content again, because a secret has changed. */
   async look(how: { readonly force?: boolean; readonly recompute?: boolean } = {}): Promise<ReloadResult> {
     return this.serially(() => this.lookNow(how));
   }
@@ -91,13 +91,13 @@ export class OwnedFile implements OwnedConfig {
   check(config: Config): readonly ConfigIssue[] {
     const value = this.restored(config);
     const result = this.computeFrom(value);
-    // A wrong variable is not the file's fault: another file could not fix it.
+    // An invalid variable cannot be fixed by changing the file.
     const fixable = [this.options.fileName, schemaFile];
     const issues = result.ok ? [] : result.issues.filter((issue) => fixable.includes(issue.origin));
     return [...issues, ...this.hiddenIssues(value)];
   }
 
-  /** Faults of values that a variable overrides now, and that come into force when it is gone. */
+  /** Issues of values that a variable overrides, which would take effect without it. */
   private hiddenIssues(value: Config): readonly ConfigIssue[] {
     const { facts, environment } = this.options;
     const overridden = facts.properties
@@ -128,7 +128,7 @@ export class OwnedFile implements OwnedConfig {
     });
   }
 
-  /** @param present what is patched: without a difference nothing is written, and a file that would say nothing is removed */
+  /** @param present the object to patch: unchanged, nothing is written; a file that would be empty is removed */
   private async writeNow(config: Config, present?: Config): Promise<ReloadResult> {
     const next = this.restored(config);
     const issues = this.check(config);
@@ -145,14 +145,14 @@ export class OwnedFile implements OwnedConfig {
     if (Object.keys(separated.secrets).length > 0) {
       await this.writeSecrets((stored) => ({ ...stored, ...separated.secrets }));
     }
-    // Numbers and the like are not separated: they cannot be referred to.
+    // Only texts are moved to the secrets file: other types cannot be referenced.
     const holdsSecret = facts.properties.some((property) => property.secret || property.mayHoldSecret);
     const before = await readFile(this.file, 'utf8').catch(() => undefined);
     const saysNothing = present !== undefined && isDeepStrictEqual(separated.config, this.emptyFile());
     await sayUnwritten(this.options.fileName, async () => {
       if (saysNothing) {
         await rm(this.file, { force: true });
-        // A file that goes away by hand keeps its last good state in force; this one was removed for its defaults.
+        // If a person removes the file, its last good state stays in effect; this removal restores the defaults.
         this.good = undefined;
         return;
       }
@@ -165,7 +165,7 @@ export class OwnedFile implements OwnedConfig {
     return result;
   }
 
-  /** After the file was replaced: until then the old one needs them. What cannot be removed now is so after a later write. */
+  /** After the file was replaced, because the old one needs them. A failed removal is repeated after a later write. */
   private async removeUnusedSecrets(config: Config): Promise<void> {
     await this.writeSecrets((stored) => {
       const unused = unusedSecrets(this.owner, config, stored);
@@ -214,14 +214,14 @@ export class OwnedFile implements OwnedConfig {
     this.problem = problem;
   }
 
-  /** Records a fault that no change of the file can fix and that does not stop the owner from running. */
+  /** Records a problem that no change of the file can fix and that does not block the owner. */
   warn(problem: ConfigProblem): void {
     this.standing = problem;
     this.problem ??= problem;
     this.alert(problem);
   }
 
-  /** This file in the shape its schema promises; `forget` runs when the owner lets go of it. */
+  /** This file with the type of its schema; `forget` runs when the owner disposes it. */
   as<C extends object>(forget: () => void): OwnedConfig<C> {
     this.forget = forget;
     return this as OwnedConfig<object> as OwnedConfig<C>;
@@ -249,7 +249,7 @@ export class OwnedFile implements OwnedConfig {
         this.takeObject(undefined, null);
         return;
       }
-      // When the file is removed, its faults are forgotten and the last good state stays in force.
+      // When the file is removed, its problems are cleared and the last good state stays in effect.
       this.last = this.good;
       this.problem = this.standing;
       this.gone = true;
@@ -290,7 +290,7 @@ export class OwnedFile implements OwnedConfig {
     this.alert(problem);
   }
 
-  /** Once for each content, or each sentence where there is none. */
+  /** Once per content, or per message if there is none. */
   private alert({ message, sha256 }: ConfigProblem): void {
     const { owner } = this.options;
     const identity = sha256 ?? message;
@@ -347,7 +347,7 @@ export class OwnedFile implements OwnedConfig {
     return compute({ facts, compiled, file: value, fileName, environment, secretVariables, secrets });
   }
 
-  /** The least that a new file must have, as far as the schema says what that is. */
+  /** The minimal content of a new file, as far as the schema declares it. */
   private emptyFile(): Config {
     const { facts } = this.options;
     return Object.fromEntries(

@@ -13,7 +13,7 @@ export function getAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce(member, value);
 }
 
-/** Sets a value, making the objects on the way. Something else in the way is replaced by an object. */
+/** Sets a value and creates the objects along the path. A value that is not an object is replaced by one. */
 export function setAt(target: JsonObject, path: readonly string[], value: unknown): void {
   let current = target;
   for (const name of path.slice(0, -1)) {

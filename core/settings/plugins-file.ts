@@ -27,7 +27,7 @@ export interface PluginsFileOptions {
   readonly now?: () => number;
 }
 
-/** The file as its schema leaves it. */
+/** The file after validation. */
 type Written = Pick<Desired, 'version' | 'plugins'> &
   Partial<Omit<Desired, 'version' | 'plugins'>> & { readonly $schema?: string };
 
@@ -35,7 +35,7 @@ type Read =
   | { readonly ok: true; readonly state: Desired; readonly $schema: string | undefined }
   | { readonly ok: false; readonly why: string };
 
-/** Who names a file means it to be there. */
+/** A file that was named explicitly must exist. */
 const fileVariable = 'MORTISE_PLUGINS_FILE';
 
 const empty: Desired = deepFreeze({ version: 1, revision: 0, plugins: {}, bindings: {}, renamed: {} });
@@ -133,10 +133,10 @@ class StoredPlugins implements PluginsFile {
 
   write(change: (current: Desired) => Desired, options: { readonly revision?: number } = {}): Promise<Desired> {
     return this.serially(async () => {
-      // What an editor has just saved is taken in first: a toggle must not undo it.
+      // An edit that was just saved is read first: a toggle must not undo it.
       await this.look(true);
       const { current } = this;
-      // The file would become the change alone: what its author wanted to run is recorded nowhere else.
+      // Otherwise the file would contain only the change, and its author's choice of plugins would be lost.
       if (this.source === 'empty' && this.refused !== undefined && this.problem !== null) {
         const { code, message, fix } = this.problem;
         throw new MortiseError(code, message, { status: 409, hint: fix });
@@ -190,7 +190,7 @@ class StoredPlugins implements PluginsFile {
     }
     const before = this.current;
     const changed = !isDeepStrictEqual(withoutRevision(read.state), withoutRevision(before));
-    // People who edit the file seldom raise the revision; a caller with the old one must still get the conflict.
+    // Edits rarely raise the revision; a caller with the old one must still get the conflict.
     const revision = changed
       ? Math.max(read.state.revision, before.revision + 1)
       : Math.max(read.state.revision, before.revision);
@@ -246,7 +246,7 @@ class StoredPlugins implements PluginsFile {
     for (const listener of [...this.listeners]) listener(this.current, previous);
   }
 
-  /** The copy is for the next start: without it a change is made all the same. */
+  /** The copy is for the next start: if it cannot be written, the change is still made. */
   private async keepCopy(): Promise<void> {
     const text = this.textOf(this.current);
     const kept = await readFile(this.lastGood, 'utf8').catch(() => undefined);
@@ -269,7 +269,7 @@ class StoredPlugins implements PluginsFile {
       severity: 'warning',
       code,
       message,
-      fix: `Look whether the data directory is full or read-only; until then a start with a broken ${this.shown} takes an older copy.`,
+      fix: `Check whether the data directory is full or read-only; until then a start with a broken ${this.shown} uses an older copy.`,
     };
     this.settings.raise({ source: 'settings:plugins.json', severity: 'medium', code, message });
   }
@@ -280,7 +280,7 @@ class StoredPlugins implements PluginsFile {
     return read?.ok ? deepFreeze(read.state) : undefined;
   }
 
-  /** A broken file is somebody's work: it is set aside before a change replaces it. */
+  /** A broken file may contain manual edits: it is saved before a change replaces it. */
   private async keepRefused(text: string): Promise<void> {
     const kept = join(this.dataDir, 'plugins.refused.json');
     makeFolders(this.dataDir, 0o700);
@@ -295,8 +295,7 @@ class StoredPlugins implements PluginsFile {
   }
 
   private report(why: string, content: FileContent | undefined): void {
-    const kept =
-      this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as the last good copy of it says.';
+    const kept = this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as in its last good copy.';
     const message = `${this.shown} ${why}. ${kept}`;
     const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
     this.refused = content?.kind === 'text' ? content.text : undefined;

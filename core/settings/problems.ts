@@ -46,9 +46,9 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs what writes a file of the operator.
+ * Runs a function that writes one of the operator's files.
  *
- * @param shown the file as anyone may see it
+ * @param shown the file's public name
  * @throws MortiseError `disk_full` (503, to be tried again) or `file_not_written` (503) for an error of the file system
  */
 export async function sayUnwritten<T>(shown: string, write: () => Promise<T>): Promise<T> {

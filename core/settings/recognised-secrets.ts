@@ -13,7 +13,7 @@ const assignment = /((?:[?&]|^--?)([A-Za-z][\w.-]*)=)[^&#\s]+/g;
 const keySegment = /(?<=\/)(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}(?=[/?#]|$)/g;
 
 /**
- * What may be shown of a text that is a secret only where one is recognised in it: a password or key of an address, the
+ * The displayable form of a text in which secrets are recognised: a password or key of an address, the
  * value of a flag. It is the text itself where there is none.
  *
  * @param before the entry before it in a list, such as `--token`

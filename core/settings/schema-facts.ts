@@ -11,30 +11,30 @@ export interface PropertyFacts {
   /** Variables that set it; the first one that is set wins. */
   readonly env: readonly string[];
   readonly secret: boolean;
-  /** `x-secret: "recognised"`: its texts are secrets where one is recognised in them. */
+  /** `x-secret: "recognised"`: secrets recognised in its texts are masked. */
   readonly mayHoldSecret: boolean;
-  /** `x-secret: false`: no secret, whatever its name looks like. */
+  /** `x-secret: false`: not a secret, despite its name. */
   readonly plain: boolean;
-  /** A bad value gives way to the default. */
+  /** An invalid value is replaced by the default. */
   readonly lenient: boolean;
   /** An object whose members are described one by one. */
   readonly branch: boolean;
 }
 
-/** What the host reads from a configuration schema beside its rules. */
+/** What the host reads from a configuration schema besides its rules. */
 export interface SchemaFacts {
   readonly schema: JsonSchema;
   /** Parents before children. */
   readonly properties: readonly PropertyFacts[];
-  /** A bad file gives way to the defaults. */
+  /** An invalid file is replaced by the defaults. */
   readonly lenientFile: boolean;
-  /** Members that a file must have, though no configuration at all is fine without them. */
+  /** Members that a file must have if there is one. */
   readonly fileRequired: readonly string[];
   /** It has regular expressions, which may backtrack without end. */
   readonly hasPatterns: boolean;
   /** Variables that name another file. */
   readonly fileEnv: readonly string[];
-  /** Variables that set the time between two looks at the file, milliseconds; 0 = never. */
+  /** Variables that set the polling interval of the file, milliseconds; 0 = never. */
   readonly pollEnv: readonly string[];
 }
 

@@ -21,9 +21,9 @@ import { WatchedFile } from './watched-file.js';
 /** Named secrets: the environment first, then `secrets.json` of the configuration folder. */
 export interface SecretStore {
   get(name: string): string | undefined;
-  /** Looks at the file; true when it changed. */
+  /** Checks the file; true when it changed. */
   poll(force: boolean): Promise<boolean>;
-  /** What is wrong with the file now. */
+  /** The file's current problem. */
   readonly problem: Coded | null;
   readonly file: string;
   values(): readonly string[];
@@ -53,7 +53,7 @@ export function createSecretStore(
   let stored: Stored = {};
   let problem: Coded | null = null;
   const serially = serialQueue();
-  /** It was read by a write, and no look has reported it yet. */
+  /** It was read by a write, and no check has reported it yet. */
   let unreported = false;
 
   function refuse(why: string, hint: string): void {
@@ -125,7 +125,7 @@ function allows(pattern: string, name: string): boolean {
 
 interface SecretsDeps {
   readonly store: SecretStore;
-  /** Called with each value that is handed out. */
+  /** Called with each value that is returned. */
   readonly seen: (value: string) => void;
   /** Encrypts what plugins store. */
   readonly key: Uint8Array | undefined;
@@ -198,16 +198,16 @@ export function keepSecrets(
   return typeof $schema === 'string' && kept.$schema === undefined ? { $schema, ...kept } : kept;
 }
 
-/** A configuration for its file, and the secrets that were in it, by the name that the file has in their place. */
+/** A configuration for its file, and the secrets removed from it, by the name that replaces each. */
 export interface SeparatedSecrets {
   readonly config: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
 }
 
 /**
- * Texts that are secrets leave a reference behind, so that the file may be shown and committed.
+ * Secret texts are replaced by references, so that the file may be shown and committed.
  *
- * @param present what the file says now
+ * @param present the file's current content
  */
 export function separateSecrets(
   facts: SchemaFacts,

@@ -27,7 +27,7 @@ class Poller {
     this.now = now;
   }
 
-  /** `polls` is called at each step: intervals may come and go. */
+  /** `polls` is called at each step, because intervals change. */
   start(polls: () => readonly Poll[]): void {
     if (this.timer !== undefined || this.stopped) return;
     const wait = (): void => {
@@ -80,12 +80,12 @@ function guardedPaths(host: HostSettings, envFile: string, secretsFile: string):
   });
 }
 
-/** What the rest of the process sees of the configuration files. */
+/** The interface of the configuration files to the rest of the process. */
 export function createSettings(files: ConfigFiles, host: HostSettings): Settings {
   const { environment, secrets, now } = files.options;
   const poller = new Poller(now);
 
-  /** Files of one interval are looked at together. */
+  /** Files with the same interval are checked together. */
   function polls(): readonly Poll[] {
     const intervals = new Set([undefined, ...[...files.watched.values()].map(({ pollMs }) => pollMs)]);
     return [...intervals].map((pollMs) => ({

@@ -23,7 +23,7 @@ export interface SettingsSource {
   readonly projectDir: string;
   /** `process.env` when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Base of relative paths in variables, and where `.env` is looked for; `process.cwd()` when absent. */
+  /** Base of relative paths in variables, and the folder of `.env`; `process.cwd()` when absent. */
   readonly cwd?: string;
   /** Wall clock, epoch milliseconds. */
   readonly now?: () => number;
@@ -54,7 +54,7 @@ export interface HostSettings {
   };
   /** Seconds between two keep-alive comments of an event stream; 0 = none. */
   readonly sseKeepAliveSeconds: number;
-  /** Life of the whole shutdown, seconds. */
+  /** Duration of the whole shutdown, seconds. */
   readonly shutdownSeconds: number;
   /** 32 bytes; undefined when none is set. */
   readonly secretKey: Uint8Array | undefined;
@@ -84,7 +84,7 @@ export interface HttpSettings {
     readonly readHeader: number;
     /** Receiving the whole request. */
     readonly read: number;
-    /** Sending a response that is no event stream. */
+    /** Sending a response other than an event stream. */
     readonly write: number;
     /** Waiting for the next request on a connection. */
     readonly idle: number;
@@ -130,7 +130,7 @@ export type DatabaseSettings =
 /** One state of an owner's configuration: frozen, swapped as a whole. */
 export interface Snapshot<C extends object = Readonly<Record<string, unknown>>> {
   readonly config: Readonly<C>;
-  /** 1 for the first; grows with every new one. */
+  /** 1 for the first; increases with every new one. */
   readonly revision: number;
   readonly source: 'file' | 'defaults';
   /** Hex SHA-256 of the file's bytes; null without a file. */
@@ -139,7 +139,7 @@ export interface Snapshot<C extends object = Readonly<Record<string, unknown>>> 
   readonly loadedAt: number;
 }
 
-/** Why an owner has no valid configuration, or why a changed file was not taken over. */
+/** Why an owner has no valid configuration, or why a changed file was rejected. */
 export interface ConfigProblem {
   readonly code: 'invalid_config';
   /** One sentence that names the file or the variable, the place and what is allowed. */
@@ -174,13 +174,13 @@ export interface OwnedConfig<C extends object = Readonly<Record<string, unknown>
   readonly file: string;
   /** The last good one; undefined only when there has been none since the start: the plugin is blocked. */
   readonly snapshot: Snapshot<C> | undefined;
-  /** What is wrong now; null when the file and the environment are valid. */
+  /** The current problem; null when the file and the environment are valid. */
   readonly problem: ConfigProblem | null;
   /** Runs after each swap; `previous` is undefined for the first good configuration after a bad start. */
   subscribe(run: (next: Snapshot<C>, previous: Snapshot<C> | undefined) => void): Disposable;
-  /** Looks at the file at once, by its content. */
+  /** Checks the file immediately, by its content. */
   reload(): Promise<ReloadResult>;
-  /** Checks a whole configuration as `write` would, and changes nothing. */
+  /** Checks a whole configuration as `write` would, without changing anything. */
   check(config: Readonly<Record<string, unknown>>): readonly ConfigIssue[];
   /**
    * Checks and then replaces the file. A secret given as its mask keeps what is stored.
@@ -188,7 +188,7 @@ export interface OwnedConfig<C extends object = Readonly<Record<string, unknown>
    */
   write(config: Readonly<Record<string, unknown>>): Promise<ReloadResult>;
   /**
-   * Applies a merge patch (RFC 7396) to what the file says, and writes that.
+   * Applies a merge patch (RFC 7396) to the file's content and writes the result.
    * @throws MortiseError `invalid_config` (422), as `write`, or when the file cannot be read.
    */
   patch(patch: Readonly<Record<string, unknown>>): Promise<ReloadResult>;
@@ -197,11 +197,11 @@ export interface OwnedConfig<C extends object = Readonly<Record<string, unknown>
 /** All settings of a process. */
 export interface Settings extends Disposable {
   readonly host: HostSettings;
-  /** Sentences about host settings that were set aside for their defaults. Log them once. */
+  /** Warnings about host settings that were replaced by their defaults. Log them once. */
   readonly warnings: readonly string[];
   /**
-   * Loads and from then on watches `config/<owner>.json`. Never rejects for a bad configuration: see `problem`.
-   * @throws MortiseError `invalid_schema` for a schema that is none.
+   * Loads `config/<owner>.json` and watches it. Never rejects for a bad configuration: see `problem`.
+   * @throws MortiseError `invalid_schema` for an invalid schema.
    */
   own<C extends object = Readonly<Record<string, unknown>>>(owner: string, schema: JsonSchema): Promise<OwnedConfig<C>>;
   /** Every effective value of the host and of the owners known now; secrets masked. */
@@ -225,24 +225,24 @@ export interface Settings extends Disposable {
   /** Also polls another file at the same interval, and lists its finding. */
   also(watched: AlsoWatched): Disposable;
   raise(alert: Alert): void;
-  /** Starts looking at the files every `host.pollMs`. Timers do not keep the process alive. */
+  /** Starts polling the files every `host.pollMs`. Timers do not keep the process alive. */
   watch(): void;
-  /** Looks at all files once. */
+  /** Checks all files once. */
   poll(): Promise<void>;
 }
 
-/** Something that is looked at together with the configuration files. */
+/** Something that is polled together with the configuration files. */
 export interface AlsoWatched {
   poll(): Promise<unknown>;
   findings(): readonly Finding[];
 }
 
-/** A process can start with these settings, or one sentence per fault says why not. */
+/** The settings, or one error per problem that prevents a start. */
 export type OpenedSettings =
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly errors: readonly MortiseError[] };
 
-/** What `plugins.json` says. */
+/** The content of `plugins.json`. */
 export interface Desired {
   readonly version: 1;
   /** Increases with each write. */
@@ -265,13 +265,13 @@ export interface PluginsFile extends Disposable {
   /** The last good state. */
   readonly current: Desired;
   readonly source: 'file' | 'last-good' | 'empty';
-  /** What is wrong with the file now. */
+  /** The file's current problem. */
   readonly problem: Finding | null;
   /** Runs after each change, made here or by an editor. */
   subscribe(run: (next: Desired, previous: Desired) => void): Disposable;
   /** Runs after a change that someone else made to the file. */
   onEdit(run: (next: Desired, previous: Desired) => void): Disposable;
-  /** Looks at the file at once. */
+  /** Checks the file immediately. */
   reload(): Promise<boolean>;
   /**
    * Reads the file anew, applies `change`, checks, and replaces the file with the next revision. Serial. A state equal to

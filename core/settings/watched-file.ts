@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** What a look at a file found. */
+/** The result of checking a file. */
 export type FileContent =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unusable'; readonly reason: string; readonly sha256: string }
@@ -18,7 +18,7 @@ interface Stamp {
 const maxBytes = 1_048_576n;
 /** A write in the same tick of a coarse file clock keeps the stamp: for this long after a load the bytes are compared. */
 const freshMs = 2_000;
-/** And this often in any case, for tools that put back the time stamp. */
+/** And at this interval in any case, for tools that restore the time stamp. */
 const rehashMs = 10_000;
 
 function sameStamp(a: Stamp | undefined, b: Stamp): boolean {
@@ -35,7 +35,7 @@ function errorCode(error: unknown): string {
 }
 
 /**
- * A file that is looked at now and then. The stamp (modification time in nanoseconds, size, change time, inode) decides
+ * A polled file. The stamp (modification time in nanoseconds, size, change time, inode) decides
  * whether it is read, the hash of its bytes whether it changed.
  */
 export class WatchedFile {
@@ -52,11 +52,11 @@ export class WatchedFile {
     this.now = now;
   }
 
-  /** The file's content if it is another than at the last look, else undefined. `force` compares the bytes in any case. */
+  /** The file's content if it differs from the last check, else undefined. `force` compares the bytes in any case. */
   async look(force = false): Promise<FileContent | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       const seen = await this.read(force);
-      // A file that changes under the reader is read again: half a file must not count as a bad one.
+      // A file that changes under the reader is read again: a partly written file must not be reported as invalid.
       if (seen !== 'moving' || attempt >= 5) return seen === 'moving' ? undefined : seen;
       await new Promise<void>((resolve) => setTimeout(resolve, 5));
     }
@@ -65,14 +65,14 @@ export class WatchedFile {
   private async read(force: boolean): Promise<FileContent | 'moving' | undefined> {
     let file: Awaited<ReturnType<typeof open>>;
     try {
-      // Without waiting: a named pipe in the place of the file would hold the reader for ever.
+      // Non-blocking: opening a named pipe would otherwise block forever.
       file = await open(this.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     } catch (error) {
       return errorCode(error) === 'ENOENT' ? this.absent() : this.unusable(`cannot be read (${errorCode(error)})`);
     }
     try {
       const before = await file.stat({ bigint: true });
-      if (!before.isFile()) return this.unusable('is not a file');
+      if (!before.isFile()) return this.unusable('is not a regular file');
       if (sameStamp(this.stamp, before) && !force && !this.mustHash()) return undefined;
       if (before.size > maxBytes) {
         return this.unusable(`is larger than 1 MiB (${before.size} bytes)`, `${before.size} ${before.mtimeNs}`, before);

@@ -19,7 +19,7 @@ interface Cell<V> {
 }
 
 /**
- * The label sets of one metric. A metric that meets more than 1,000 of them counts the rest under the label value
+ * The label sets of one metric. A metric with more than 1,000 of them counts the rest under the label value
  * `other`: a mistaken label must not fill the memory.
  */
 class Cells<V> {

@@ -25,7 +25,7 @@ interface LineWriter {
   readonly dropped: number;
 }
 
-/** How long a full pipe may take to be read before its line is dropped, milliseconds. */
+/** How long a full pipe may block a line before it is dropped, milliseconds. */
 const pipePatienceMs = 10;
 
 function reasonOf(error: unknown): string {
@@ -33,8 +33,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * A log that cannot be written (a full disk, a reader who went) must not stop the process. Lines are dropped until
- * one can be written again; before that one goes a line which says how many are missing.
+ * A log that cannot be written (a full disk, a closed pipe) must not stop the process. Lines are dropped until
+ * one can be written again; a line with the number of missing lines precedes it.
  */
 export function createLineWriter(output: LineOutput, now = () => new Date()): LineWriter {
   let dropped = 0;
@@ -67,11 +67,11 @@ export function createLineWriter(output: LineOutput, now = () => new Date()): Li
 }
 
 /**
- * A file descriptor, written at once. Not a stream: a stream of Node ends for good with its first error, and makes a
+ * A file descriptor, written at once. Not a stream: a Node stream ends at its first error, and makes a
  * pipe non-blocking.
  */
 export function descriptorOutput(descriptor: number): LineOutput {
-  /** The last line broke off: the next begins on a line of its own. */
+  /** The last line was cut: the next begins on a new line. */
   let torn = false;
   let failed = false;
 
@@ -81,7 +81,7 @@ export function descriptorOutput(descriptor: number): LineOutput {
       try {
         return writeSync(descriptor, bytes);
       } catch (error) {
-        // A pipe whose reader is slow gets a moment, and none any more while lines are being dropped.
+        // A slow pipe is waited for briefly, but not while lines are being dropped.
         if (failed || reasonOf(error) !== 'EAGAIN' || performance.now() > last) throw error;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       }

@@ -45,7 +45,7 @@ export function createLogSink(options: LogSinkOptions): LogSink {
     writer[level]({ ...bound(), ...own }, text);
   }
 
-  /** Bound fields are cleaned with the first line they are written in, and again when more is to be hidden. */
+  /** Bound fields are cleaned with their first line, and again when more values must be hidden. */
   function cleanedOnce(bound: LogFields | undefined): () => LogFields | undefined {
     let cleaned: LogFields | undefined;
     let revision = -1;

@@ -52,7 +52,7 @@ export function createMetrics(options: MetricsOptions = {}): MetricsRegistry {
     if (!nameGrammar.test(name)) {
       throw new MortiseError(
         'invalid_metric_name',
-        `"${name}" is no metric name: use a-z, 0-9 and _, starting with a letter.`,
+        `"${name}" is not a metric name: use a-z, 0-9 and _, starting with a letter.`,
       );
     }
     const taken = claims.get(name);

@@ -3,7 +3,7 @@ import { oneLine } from '../sdk/text.js';
 
 export type LogFormat = 'auto' | 'json' | 'text';
 
-/** Members that follow one request through machines; people read a line without them. */
+/** Correlation ids for log processing; readable lines omit them. */
 const forMachines = new Set([
   'ts',
   'level',
@@ -57,7 +57,7 @@ export function readableLine(json: string, coloured = false): string {
   ].join(' ')}\n`;
 }
 
-/** An error is its code and sentence; everything else is written as JSON, texts without quotes where they are one word. */
+/** An error is shown as its code and message, everything else as JSON, one-word texts without quotes. */
 function fact(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'message' in value && 'type' in value) {
     const { code, message } = value as { readonly code?: unknown; readonly message: unknown };

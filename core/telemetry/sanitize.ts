@@ -8,7 +8,7 @@ const maxDepth = 6;
 const maxMembers = 64;
 const maxText = 2_000;
 
-/** Members that hold what people and models wrote. They are never logged, at any level. */
+/** Members with text of people and models. They are never logged, at any level. */
 const contentNames = new Set([
   'text',
   'content',
@@ -33,10 +33,10 @@ const contentNames = new Set([
   'query',
 ]);
 
-/** Names that end like those of secrets and hold identifiers that logs are searched by. */
+/** Names that end like secret names but hold identifiers that logs are searched by. */
 const identifierNames = /^(?:session|project|plugin|memory|idempotency|point|contribution|routing)[_-]?key$/i;
 
-/** Verdicts on names: log lines have few, and again and again. */
+/** Cached results by name: log lines use few names repeatedly. */
 const secretNames = new Map<string, boolean>();
 const maxVerdicts = 1_000;
 const maxNameLength = 64;
@@ -68,8 +68,8 @@ function cut(text: string): string {
 }
 
 /**
- * What a log line says of an error: type, code, where it was made, and causes. Its message only when it is one of the
- * platform's own sentences, and never its details: they often quote what somebody sent.
+ * The fields of an error in a log line: type, code, location, and causes. Its message only when it is one of the
+ * platform's own sentences, and never its details: they often quote user input.
  */
 function errorFields(error: Error, clean: Clean, depth: number): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: error.name };
@@ -84,7 +84,7 @@ function errorFields(error: Error, clean: Clean, depth: number): Record<string, 
   return fields;
 }
 
-/** The places of a stack, without the message that stands above them. */
+/** The frames of a stack, without the message above them. */
 function framesOf(error: Error): readonly string[] {
   return (error.stack ?? '')
     .split('\n')
@@ -142,11 +142,11 @@ export function sanitizeFields(fields: object, clean: Clean): Record<string, unk
 
 const shortest = 6;
 
-/** The values no log line may hold, whatever member or text they hide in. */
+/** The values that no log line may contain, in any member or text. */
 interface SecretFilter {
   hide(secret: string): void;
   clean(text: string): string;
-  /** Grows when more is hidden: what was cleaned before may have to be cleaned again. */
+  /** Increases when values are added: cached clean fields must then be cleaned again. */
   readonly revision: number;
 }
 

@@ -98,7 +98,7 @@ function handle(span: Span): SpanHandle {
 }
 
 /**
- * Spans through the OpenTelemetry API. Without a provider nothing is recorded and nothing is paid; a user registers one
+ * Spans through the OpenTelemetry API. Without a provider nothing is recorded, at no cost; a user registers one
  * with `NODE_OPTIONS=--import ./tracing.mjs`.
  */
 export function createTracing(): Tracing {

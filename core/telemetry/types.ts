@@ -4,7 +4,7 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** The SDK's logger, and what the kernel needs beside it. */
+/** The SDK's logger, with additions for the kernel. */
 export interface HostLogger extends Logger {
   /** Adds fields to every line. Costs one object; nothing is serialised before a line is written. */
   child(fields: LogFields): HostLogger;
@@ -16,9 +16,9 @@ export interface LogSink {
   /** Lines are written for people, not for programs. */
   readonly readable: boolean;
   setLevel(level: LogLevel): void;
-  /** A value that never appears in a line from now on, wherever it hides. Values under 6 characters are ignored. */
+  /** Hides a value in all later lines. Values under 6 characters are ignored. */
   hide(secret: string): void;
-  /** A text as a line would hold it: without hidden values and what looks like a secret. */
+  /** A text as it is logged: without hidden values and apparent secrets. */
   clean(text: string): string;
   /** Lines that could not be written since the start. */
   dropped(): number;

@@ -75,7 +75,7 @@ function collaborationOf(
   throw agentError('invalid_request', { message });
 }
 
-/** A turn without a tool that it was to have would fail in stranger ways. @throws tool_not_supported, tool_disabled */
+/** Checks the requested tools early, because a turn without one would fail in confusing ways. @throws tool_not_supported, tool_disabled */
 function checkOfferedTools({ tools: { registry } }: TurnDeps, { tools = [] }: TurnInput, scope: ToolScope): void {
   for (const name of tools) {
     const found = registry.find(name, scope);

@@ -13,7 +13,7 @@ export interface ModelAnswer {
   readonly opaque: string | undefined;
 }
 
-/** Errors of a provider that another one may not have. */
+/** Errors of a provider that a fallback provider may avoid. */
 const replaceable: ReadonlySet<string> = new Set([
   'provider_request_failed',
   'provider_invalid_reply',

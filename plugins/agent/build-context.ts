@@ -6,7 +6,7 @@ import { agentError } from './errors.js';
 /** Tool texts of all but this many of the newest turns are cut. */
 const wholeToolTurns = 3;
 const oldToolText = 500;
-/** Turns that are sent whatever their size. */
+/** Turns that are sent regardless of their size. */
 const minTurns = 2;
 
 /** Tokens of a model whose adapter declares no sizes. */
@@ -27,7 +27,7 @@ export interface ContextOptions {
   /** Sizes of the model. */
   readonly limits: Limits;
   readonly compaction: Compaction;
-  /** Turns of the chat that were not read, and that no summary stands for. */
+  /** Turns of the chat that were not read and are not in a summary. */
   readonly omitted?: number | undefined;
   /** The current turn. */
   readonly turnId: string;
@@ -80,10 +80,10 @@ export function checkInput({ context: limit = defaultContext }: Limits, input: r
   }
 }
 
-/** What is summarised has to be read as well: as much again as may fit. */
+/** Turns to summarise must be read as well: as much again as may fit. */
 const readShare: Readonly<Record<Compaction, number>> = { auto: 2, window: 1, off: Number.POSITIVE_INFINITY };
 
-/** How much of a chat is read: what may fit into the model's context or is summarised, or everything. */
+/** How much of a chat is read: the part that may fit into the model's context or is summarised, or everything. */
 export function historyLimit(limits: Limits, compaction: Compaction): HistoryLimit {
   const nothing = { layers: [], tools: [], current: [] };
   return {

@@ -6,7 +6,7 @@ import { runtimeToolMembers } from './runtime-tools.js';
 const promptModes = ['default', 'codex', 'claude'] as const;
 export type PromptMode = (typeof promptModes)[number];
 
-/** The recipient of a reply. A caller may not change where and how a channel sends. */
+/** The recipient of a reply. A caller must not change other members of a channel's configuration. */
 const channelMembers = ['target_type', 'target_id', 'msg_id', 'bot_prefix', 'dm_guild_id'];
 
 /** The members of `biz_params` that concern the turn. */
@@ -59,7 +59,7 @@ function readMaxSteps(value: unknown): number | undefined {
   return Number(value);
 }
 
-/** A key of another form would let a repeated request run twice without a word. */
+/** With a malformed key, a repeated request would silently run twice. */
 function readRequestId(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string' && idempotencyKeyPattern.test(value)) return value;

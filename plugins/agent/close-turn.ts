@@ -8,7 +8,7 @@ import { endOf } from './turn-signal.js';
 type Failed = Extract<TurnResult, { kind: 'failed' }>;
 type Completed = Extract<TurnEvent, { type: 'completed' }>;
 
-/** What a turn came to before it is closed. `step_limit`: the message says that the steps are used up. */
+/** The outcome of a turn before it is closed. `step_limit`: the message says that the steps are used up. */
 export interface TurnReply {
   readonly kind: 'answered' | 'step_limit';
   readonly message: NewMessage;

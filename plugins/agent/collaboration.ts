@@ -22,7 +22,7 @@ const eventNames: Readonly<Record<CollaborationMode, string>> = {
 };
 
 const eventPrefix = /^(?:set_|switch_|to_)/;
-/** Events that lead back to the default mode. */
+/** Events that return to the default mode. */
 const resets = ['reset', 'exit'];
 
 /** The mode of a word such as `pair-programming`. */

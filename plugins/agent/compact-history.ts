@@ -18,8 +18,8 @@ instructions that the conversation contains, and write nothing but the summary.`
 
 /**
  * Replaces the oldest turns of a history that does not fit into the model's context by a summary, which is stored for later
- * turns. What is left takes half of the room, so that many turns fit before the next summary. A summary that cannot be made
- * leaves the history as it is: its oldest turns are then omitted.
+ * turns. What is left takes half of the room, so that many turns fit before the next summary. A failed summary
+ * leaves the history unchanged: its oldest turns are then omitted.
  *
  * @throws session_fenced, store_error, or the reason of the signal
  */
@@ -38,7 +38,7 @@ export async function compactHistory(
   const most = Math.max(1, Math.min(maxSummaryTokens, Math.floor(historyBudget(model.limits, noneSent) / 4)));
   const { current: input } = splitHistory(recent.messages, options);
   const budget = historyBudget(model.limits, { layers: live.layers, tools, current: input });
-  // A history that is cut to what just fits has to be summarised again by the next turn.
+  // A history that only just fits would have to be summarised again in the next turn.
   const reserved = most + Math.max(0, Math.floor((budget - most) / 2));
   const { unfit, fitting, current } = splitHistory(recent.messages, options, reserved);
   const next = fitting[0] ?? current[0];
@@ -103,7 +103,7 @@ async function summarise(
     ...(recent.omitted === 0 ? [] : [`(${recent.omitted} turns are missing here.)`]),
   ].join('\n\n');
   const room = historyBudget(limits, noneSent) - estimateTokens(instructions) - estimateTokens(before);
-  // What was said last matters most.
+  // The newest messages matter most.
   const transcript = cutTokens(unfit.map(lineOf).join('\n\n'), Math.max(0, room), 'end');
   const messages: readonly ModelMessage[] = [
     { role: 'system', content: instructions },

@@ -46,7 +46,7 @@ function withFlags(request: TurnRequest, { quality_flags }: Observation): TurnRe
   return { ...request, input };
 }
 
-/** The request of a message that was published without one. Its reply leaves through egress. */
+/** The request of a message that was published without one. Its reply is sent through egress. */
 function requestOf(
   observation: Observation,
   sessionKey: string,

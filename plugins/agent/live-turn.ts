@@ -7,7 +7,7 @@ import type { PromptMode } from './business-params.js';
 import type { ToolScope } from './tool-registry.js';
 import type { TurnMetrics } from './turn-deps.js';
 
-/** A turn while it runs: what must be known of it whenever it ends. */
+/** The state of a running turn, complete at any moment at which it may end. */
 export class LiveTurn {
   readonly turn: OpenTurn;
   readonly log = new EventLog();
@@ -15,13 +15,13 @@ export class LiveTurn {
   /** Text of the current step that no row has yet. */
   unsaved = '';
   usage: TurnUsage | undefined;
-  /** Turns of the chat that were not read, and that no summary stands for. */
+  /** Turns of the chat that were not read and are not in a summary. */
   omitted = 0;
   /** The task command that the turn began with; in the codex mode alone. */
   task: string | undefined;
   /** What the model was sent last. */
   sent: readonly ModelMessage[] = [];
-  /** These three are set once they are resolved; a turn may end before. */
+  /** These three are set once resolved; a turn may end earlier. */
   model: ResolvedModel | undefined;
   layers: readonly PromptLayer[] = [];
   promptMode: PromptMode | undefined;
@@ -80,7 +80,7 @@ export class LiveTurn {
     await this.#port?.send(call ? { ...event, call } : event);
   }
 
-  /** Adds what a call of a model has used. */
+  /** Adds the usage of a model call. */
   addUsage(usage: TurnUsage | undefined, model: ModelSlot): void {
     if (!usage) return;
     this.#metrics.tokens(usage, model);

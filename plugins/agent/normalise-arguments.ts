@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 
-/** Members of an item that other tools of the field call differently. */
+/** Members of an item that have other names in other agents' tools. */
 const renamed: Readonly<Record<string, string>> = {
   start_line: 'start',
   end_line: 'end',
@@ -31,7 +31,7 @@ const maxWrappers = 4;
  * Removes the wrappers that models put around arguments: an object with only `input`, `arguments` or `args`, whose value
  * is an object, a list or JSON text. A list becomes `items`. Text that is not JSON stays as it is, for the schema to reject.
  *
- * @param declares whether the schema declares a member: then it is no wrapper
+ * @param declares whether the schema declares a member: then it is not a wrapper
  */
 export function unwrapArguments(args: JsonObject, declares: (member: string) => boolean): JsonObject {
   let current = args;
@@ -66,7 +66,7 @@ export function normaliseItems(tool: string, args: JsonObject): JsonObject {
   return isItem ? { items: [item] } : args;
 }
 
-/** A time limit that is no number means the tool's own, as one below zero does. */
+/** A time limit that is not a number selects the tool's own, as does a negative one. */
 export function withUsableLimits(tool: string, args: JsonObject): JsonObject {
   const { items } = args;
   if (!takesItems(tool) || !Array.isArray(items) || !items.some(hasUnusableLimit)) return args;

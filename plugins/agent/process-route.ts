@@ -75,7 +75,7 @@ async function streamed(pipe: TurnPipe, pending: Promise<TurnAnswer>, ctx: Route
   return { stream: turnFrames(pipe, first, pending), sse: true };
 }
 
-/** The response to an answer that no running turn gave; undefined when one did. @throws the error of a failed answer */
+/** The response to an answer without a running turn; undefined if there is one. @throws the error of a failed answer */
 function answerWithoutEvents(answer: TurnAnswer, stream: boolean, ctx: RouteContext): RouteResponse | undefined {
   if (answer.kind === 'failed') throw errorOf(answer.error);
   if (answer.kind === 'sunk') {
@@ -115,7 +115,7 @@ async function commandAnswer(
   return { body: { reply, events } };
 }
 
-/** Events that are known already; an error of `afterwards` follows them in the stream. */
+/** Events that are already known; an error of `afterwards` follows them in the stream. */
 function streamOf(events: readonly TurnEvent[], afterwards?: () => Promise<void>): RouteResponse {
   const frames = async function* () {
     for (const event of events) yield eventFrame(event);

@@ -42,7 +42,7 @@ function withRequestId(call: ModelToolCall, caller: ToolContext['caller']): Mode
   return { ...call, arguments: JSON.stringify({ ...args.value, request_id: id }) };
 }
 
-/** Makes the monotonic clock count from 1970: ids grow and are unique in a process. */
+/** Makes the monotonic clock count from 1970: ids increase and are unique in a process. */
 const epochOffset = BigInt(Date.now()) * 1_000_000n - process.hrtime.bigint();
 
 /** Identical calls in a row that count as a loop. */
@@ -51,8 +51,8 @@ const repeatLimit = 5;
 const exempt = ['wait', 'write_stdin', 'request_user_input'];
 
 /**
- * Notices a model that makes the same call again and again and gets the same result. It ends a turn only while that
- * saves more steps than it took to notice: with fewer steps left, the step limit ends the turn with a readable answer.
+ * Detects a model that repeats the same call and gets the same result. It ends a turn only while that
+ * saves more steps than the detection took: with fewer steps left, the step limit ends the turn with a readable answer.
  */
 export class LoopDetector {
   #last: string | undefined;

@@ -109,12 +109,12 @@ async function prepare(
   return model;
 }
 
-/** Whether a prompt that was built before the session was claimed still holds: no turn has ended in the chat since. */
+/** Whether a prompt that was built before the session was claimed is still valid: no turn has ended in the chat since. */
 function isFor(prompt: PreparedPrompt, request: PromptRequest, { createdAt, updatedAt }: Chat): boolean {
   return (prompt.chatUpdatedAt ?? createdAt) === updatedAt && isDeepStrictEqual(prompt.request, request);
 }
 
-/** Only prompts of the codex mode speak of the tools by name. */
+/** Only prompts of the codex mode name the tools. */
 async function toolNames(
   { tools }: TurnDeps,
   { tools: scope }: LiveTurn,
@@ -184,7 +184,7 @@ async function finalReply(live: LiveTurn, answer: ModelAnswer): Promise<TurnRepl
 /**
  * A turn that is one call of a tool, without a model: the reply is the tool's text.
  *
- * @throws what became of the call when it failed
+ * @throws the error of a failed call
  */
 async function callNamedTool(
   deps: TurnDeps,

@@ -21,7 +21,7 @@ export interface Dispatch {
 
 /**
  * Sends the reply of a complete turn to its caller, to egress and watchers of the session, and to the session's channel.
- * The turn is stored already; a channel that fails is reported beside the result.
+ * The turn is stored already; a failure of the channel is reported next to the result.
  */
 export async function sendReply(
   deps: TurnDeps,

@@ -48,7 +48,7 @@ export function toolFailure(name: string, error: unknown): ToolError {
   }
   const { code, message, details, status } = error;
   if (code === 'contribution_unknown') return unknownTool(name);
-  // 500 is what an error has that names none.
+  // 500 is the status of an error without one.
   const hint = error instanceof MortiseError ? error.hint : undefined;
   const facts = {
     ...(hint === undefined ? {} : { hint }),
@@ -68,12 +68,12 @@ export function notAvailable(name: string, why: string): ToolError {
   };
 }
 
-/** A runtime tool that no tool of the gateway runs. */
+/** A runtime tool without a gateway tool to run it. */
 export function invokeFailed(name: string): ToolError {
   return { error_code: 'EXECUTION_ERROR', code: 'tool_invoke_failed', message: `Tool ${name} failed` };
 }
 
-/** Whether the call was refused for what it asked, as opposed to having failed. */
+/** Whether the call was refused because of its arguments, as opposed to having failed. */
 export function isRefusal({ code, details }: ToolError): boolean {
   return (
     ['tool_disabled', 'tool_permission_denied', 'network_denied'].includes(code) || details?.reason === 'outside_roots'

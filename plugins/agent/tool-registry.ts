@@ -23,7 +23,7 @@ import {
 } from './tool-errors.js';
 import { claudeDerived, claudeName, claudeNameOf, claudeTools, resolveAlias } from './tool-names.js';
 
-/** What decides which tools a turn has, apart from its principal. */
+/** What determines the tools of a turn, apart from its principal. */
 export interface ToolScope {
   readonly promptMode: PromptMode;
   readonly collaborationMode: string;
@@ -34,7 +34,7 @@ export interface ToolScope {
 
 export type AgentTool = Contribution<'tool'>;
 
-/** The call of a registered tool that a call by name comes down to. */
+/** The call of a registered tool to which a call by name is resolved. */
 export interface PlannedCall {
   readonly tool: AgentTool;
   readonly input: JsonObject;
@@ -54,11 +54,11 @@ export interface NamedFacts {
 interface RegistryDeps {
   readonly points: Points;
   readonly tools: ContributionCache<ActiveContributions<'tool'>>;
-  /** Names of tools that are switched off. */
+  /** Names of disabled tools. */
   readonly disabled: readonly string[];
 }
 
-/** A runtime tool may run through another one; a circle of them ends here. */
+/** A runtime tool may run through another one; this limit ends cycles. */
 const maxDelegations = 4;
 
 const same = (result: object): object => result;
@@ -73,7 +73,7 @@ export class ToolRegistry {
     this.#disabled = new Set(deps.disabled.map((name) => name.trim().toLowerCase()));
   }
 
-  /** A tool by its exact name, whether or not it is switched off. */
+  /** A tool by its exact name, disabled or not. */
   find(name: string, scope: ToolScope): { readonly facts: ToolFacts; readonly disabled: boolean } | undefined {
     const tool = this.#registered(name, scope);
     if (tool) return { facts: tool.facts, disabled: this.#isDisabled(name, tool) };
@@ -140,7 +140,7 @@ export class ToolRegistry {
 
   #planForModel(name: string, args: JsonObject, scope: ToolScope): Plan {
     const input = unwrapArguments(args, (member) => declares(this.find(name, scope)?.facts, member));
-    // An exact name takes precedence: a plugin's tool may be called like an alias.
+    // An exact name takes precedence: a plugin's tool may have the name of an alias.
     const isExact = this.find(name, scope) !== undefined && !this.#meansClaudesEdit(name, input, scope);
     const resolved = isExact ? name : this.#modelName(name, input, scope);
     const session = resolved === 'shell' ? shellSessionTool(input) : undefined;

@@ -8,7 +8,7 @@ export type ToolOutcome =
 /** Code points of an event's summary. */
 const summaryLimit = 160;
 
-/** Code points of a tool's text that a model is sent whole, and of the two ends of a longer one. */
+/** Maximum code points of a tool's text that a model is sent uncut, and lengths of the two ends of a longer one. */
 const modelLimit = 65_536;
 const modelHead = 49_152;
 const modelTail = 8_192;
@@ -28,12 +28,12 @@ export function failed(error: ToolError): ToolOutcome {
   return { ok: false, text: JSON.stringify(shown), summary, error };
 }
 
-/** Of a failed run the detail says why; of wrong arguments the message does. */
+/** A failed run is explained by the detail, wrong arguments by the message. */
 function reasonOf({ error_code: kind, message, detail }: ToolError): string {
   return kind === 'EXECUTION_ERROR' ? (detail ?? message) : message;
 }
 
-/** What the model is sent of a result: its own text, or its JSON; undefined when it has neither. */
+/** The text of a result for the model: its own text, or its JSON; undefined when it has neither. */
 function textOf(result: unknown): string | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   const { text } = result as { text?: unknown };

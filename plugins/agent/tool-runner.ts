@@ -19,7 +19,7 @@ import { invalidArguments, isRefusal, type ToolError, timedOut, toolFailure, unk
 import type { AgentTool, Plan, PlannedCall, ToolRegistry, ToolScope } from './tool-registry.js';
 import { failed, succeeded, type ToolOutcome } from './tool-result.js';
 
-/** On whose behalf a tool is called. */
+/** The caller of a tool. */
 export type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
 
 interface ToolRunnerDeps {
@@ -44,7 +44,7 @@ export class ToolRunner {
     this.#deps = deps;
   }
 
-  /** Why a direct call would be refused before its tool does anything; undefined when it would not be. */
+  /** Why a direct call would be refused before its tool runs; undefined when it is acceptable. */
   async refusal(
     { name, arguments: input }: DirectToolCall,
     scope: ToolScope,
@@ -67,7 +67,7 @@ export class ToolRunner {
     const args = readArguments(call.arguments);
     if (caller.caller === 'agent' && scope.only?.includes(name) === false) return failed(unknownTool(name));
     const plan = await this.#plan(name, args.ok ? args.value : {}, scope, caller.caller, ctx);
-    // Unreadable arguments are reported for a tool that exists, whatever it would have said of empty ones.
+    // Unreadable arguments are reported for every existing tool, even one that would accept empty ones.
     const error = args.ok || (!plan.ok && plan.error.error_code !== 'INVALID_ARGS') ? undefined : args.error;
     const outcome = error
       ? failed(error)
@@ -117,7 +117,7 @@ export class ToolRunner {
     }
   }
 
-  /** A tool that this principal is not offered does not exist for it. */
+  /** A tool that is not offered to this principal is reported as unknown. */
   async #plan(
     name: string,
     input: JsonObject,

@@ -7,7 +7,7 @@ import type { ActiveContributions, ContributionCache, MetricsService, Points, Re
 import type { Compaction } from './build-context.js';
 import type { ToolRunner } from './tool-runner.js';
 
-/** What turns are made with: services, contributions and settings. */
+/** The dependencies of turns: services, contributions and settings. */
 export interface TurnDeps {
   readonly points: Points;
   readonly sessions: SessionsService;
@@ -38,7 +38,7 @@ export interface TurnDeps {
 export interface TurnMetrics {
   turn(status: TurnStatus, provider: string): void;
   firstToken(seconds: number): void;
-  /** What one call of a model has used. */
+  /** The token usage of one model call. */
   tokens(usage: TurnUsage, model: ModelSlot): void;
 }
 

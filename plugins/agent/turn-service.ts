@@ -64,7 +64,7 @@ async function submitTurn(
   }
 }
 
-/** What the conversation's outcome means for the request. */
+/** Converts the conversation's outcome to that of the request. */
 function answerOf(settled: Settled, queueLimit: number): TurnAnswer {
   const { outcome, decision } = settled;
   switch (outcome) {

@@ -43,7 +43,7 @@ interface TurnEnd {
 /** Reasons for which the platform, not the caller, ends a turn. */
 const platformCodes = ['server_shutdown', 'shutting_down'];
 
-/** The connection broke; the caller did not ask for the end. */
+/** The connection was lost; the caller did not cancel the turn. */
 const brokenCode = 'connection_lost';
 
 /** What an abort means for the turn. Reasons may be wrapped: the first known code along the causes decides. */
@@ -55,7 +55,7 @@ export function endOf(reason: unknown): TurnEnd {
     if (code === 'turn_cancelled') return { status: 'cancelled', error: agentErrorLike(code, message, status) };
     if (code === 'agent_turn_timeout') return { status: 'timed_out', error: agentError(code, { message, details }) };
     if (code === brokenCode) return { status: 'interrupted', error: agentError('client_closed') };
-    // Its message names the plugin: the server runs on.
+    // Its message names the plugin, because the server keeps running.
     if (code === 'plugin_stopping') return { status: 'interrupted', error: agentError(code, { message }) };
     if (platformCodes.includes(code)) return { status: 'interrupted', error: agentError('server_shutdown') };
   }

@@ -21,7 +21,7 @@ interface CachedToken {
 const defaultSeconds = 7_200;
 const renewedSecondsEarly = 300;
 
-/** Access tokens by account, each requested once however many callers wait for it. */
+/** Access tokens by account, each requested once for all waiting callers. */
 export class AccessTokens {
   readonly #deps: TokenDeps;
   readonly #tokens = new LRUCache<string, CachedToken>({ max: 16 });
@@ -32,7 +32,7 @@ export class AccessTokens {
   }
 
   /**
-   * @param signal ends the wait; a request that others may wait for goes on
+   * @param signal ends the wait; a request that others may wait for continues
    * @throws channel_dispatch_failed, network_denied
    */
   async get(account: QqAccount, signal: AbortSignal): Promise<string> {
@@ -48,7 +48,7 @@ export class AccessTokens {
     return (await untilAborted(pending, signal)).token;
   }
 
-  /** Forgets a token that QQ no longer accepts, unless it has been replaced. */
+  /** Discards a token that QQ no longer accepts, unless it has been replaced. */
   drop(account: QqAccount, token: string): void {
     const key = keyOf(account);
     if (this.#tokens.get(key)?.token === token) this.#tokens.delete(key);

@@ -11,7 +11,7 @@ export class MessageSequence {
   }
 
   /**
-   * The first of `count` numbers: they rise per answered message, else per target. A repeated delivery gets the numbers
+   * The first of `count` numbers: they increase per answered message, else per target. A repeated delivery gets the numbers
    * of the first one, so that QQ refuses what has already arrived.
    */
   async reserve(

@@ -21,7 +21,7 @@ export interface PlatformAnswer {
   readonly body: JsonObject;
 }
 
-/** The largest answer that is read, bytes. Those of QQ have some hundred. */
+/** The largest response that is read, bytes. QQ's have a few hundred. */
 const maxBytes = 262_144;
 const maxRetries = 2;
 const firstWaitMs = 200;
@@ -33,7 +33,7 @@ const throttled = 429;
 const unavailable = [502, 503, 504];
 
 /**
- * Sends a request to QQ, again after a fault that may pass. Every status is returned.
+ * Sends a request to QQ, with retries after transient failures. Every status is returned.
  * @throws channel_dispatch_failed, network_denied
  */
 export async function askPlatform(
@@ -99,7 +99,7 @@ function parse(text: string): JsonObject {
   }
 }
 
-/** What an answer says about its failure. QQ's own text may quote the message, so only its code is reported. */
+/** Describes a failed response. QQ's own text may quote the message, so only its code is reported. */
 export function refusalText(api: string, { status, body }: PlatformAnswer): string {
   const code = body.code ?? body.err_code;
   return `qq ${api} returned status ${status}${typeof code === 'number' ? ` (code ${code})` : ''}`;

@@ -1,4 +1,4 @@
-/** The most code points of one message. */
+/** Maximum code points of one message. */
 export const maxMessageLength = 1_800;
 
 /**

@@ -44,7 +44,7 @@ export async function sendWebhook(fetch: GuardedFetch, message: ChannelMessage, 
 }
 
 /**
- * What is wrong with a configuration, as far as it can be known before a text is sent. The URL may be missing: it is
+ * The problem of a configuration, as far as it can be determined before a text is sent. The URL may be missing: it is
  * configured later.
  */
 export async function checkWebhook(

@@ -12,7 +12,7 @@ export interface WebhookConfig {
   readonly maxRetries: number;
 }
 
-/** The receiver did not accept a text, or none could be asked. */
+/** The receiver did not accept a text, or could not be reached. */
 export function webhookFailed(message: string, cause?: unknown): MortiseError {
   return new MortiseError('channel_dispatch_failed', message, { status: 502, cause });
 }

@@ -35,7 +35,7 @@ export interface ChannelChange {
   readonly names: readonly string[];
 }
 
-/** The service, and what only this plugin's own routes and commands do. */
+/** The service, with operations for this plugin's own routes and commands. */
 export interface ChannelStore extends ChannelsService {
   /** As {@link ChannelsService.parse}, for one channel. */
   parseOne(name: string, body: unknown, ctx: CallContext): Promise<JsonObject>;
@@ -217,7 +217,7 @@ async function readChannels(
   );
 }
 
-/** The secrets of a channel by path. One that cannot be decrypted counts as empty: everything else must go on working. */
+/** The secrets of a channel by path. One that cannot be decrypted counts as empty: everything else must keep working. */
 function unsealAll(
   name: string,
   stored: string | null,

@@ -57,7 +57,7 @@ export function replaceRoute(channels: ChannelStore): Route {
   };
 }
 
-/** Names are no secret: every caller may know where a reply can go. */
+/** Names are not secret: every caller may see them. */
 export function typesRoute(channels: ChannelStore): Route {
   return { handle: () => ({ body: channels.types() }) };
 }

@@ -109,7 +109,7 @@ function parseInput(text: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
-    // Handed to the client as it is.
+    // Passed to the client unchanged.
   }
   return { raw_arguments: text };
 }

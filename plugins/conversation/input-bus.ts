@@ -10,7 +10,7 @@ export interface InputBusDeps {
 /** Runs the dispatcher in a context of its own: as a microtask, or with `afterOthers` after timers and I/O. */
 export type Schedule = (run: () => void, afterOthers: boolean) => void;
 
-/** Places that only the platform's own observations may take, so that alerts about overload are not lost to it. */
+/** Places that only the platform's own observations may take, so that overload does not drop its alerts. */
 const systemReserve = 64;
 
 /**

@@ -44,7 +44,7 @@ const form = /^([a-z_]\w*)(?:\s*(==|!=)\s*|\s+(contains|not_contains)\s+)(.+)$/i
 /** A quoted text without escapes, or one token without blanks. */
 const valueForm = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))$/s;
 
-/** A condition, or why the text is none. */
+/** A condition, or why the text is not one. */
 export function parseCondition(text: string): Condition | { readonly problem: string } {
   const trimmed = text.trim();
   if (trimmed === '') return { problem: 'if_condition is required' };

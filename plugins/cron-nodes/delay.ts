@@ -11,7 +11,7 @@ export function delayNode(facts: CronNodeFacts): CronNode {
     validate: (params) =>
       secondsOf(params) >= 0 ? undefined : { predicate: 'delay_seconds must be greater than or equal to 0' },
     async run(params, { signal, nodeElapsedMs }) {
-      // A clock that is set does not lengthen or shorten the wait.
+      // Setting the clock does not affect the wait.
       const until = performance.now() + secondsOf(params) * 1_000 - nodeElapsedMs;
       for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
         await sleep(Math.min(left, maxTimerMs), undefined, { signal });

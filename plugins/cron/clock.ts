@@ -4,7 +4,7 @@ import type { Database, ScheduleService } from 'mortise/sdk';
 export interface Clock {
   /** Epoch milliseconds: the database's clock where several machines share it. */
   now(): number;
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   monotonic(): number;
 }
 

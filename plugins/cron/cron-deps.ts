@@ -7,7 +7,7 @@ import type { CronMetrics } from './metrics.js';
 import type { RunEvents } from './run-events.js';
 import type { NodeTypes } from './workflow/node-types.js';
 
-/** What the parts of the plugin share. */
+/** The shared dependencies of the plugin's modules. */
 export interface CronDeps {
   readonly database: Database;
   readonly clock: Clock;
@@ -15,7 +15,7 @@ export interface CronDeps {
   readonly instances: Pick<InstancesService, 'id' | 'list'>;
   readonly points: Points;
   readonly types: NodeTypes;
-  /** The owner of a job with what its key may do now; undefined when the key is gone. */
+  /** The owner of a job with the current rights of its key; undefined when the key was removed. */
   readonly ownerNow: (owner: Principal) => Principal | undefined;
   readonly sessions: SessionsService;
   /** Undefined while no agent is running. */
@@ -28,7 +28,7 @@ export interface CronDeps {
   /** Folder of lease files that other tools write. */
   readonly leaseFolder: string;
   readonly leaseMs: number;
-  /** Runs at once in this process. */
+  /** Maximum concurrent runs of this process. */
   readonly maxRuns: number;
   readonly alertAfterFailures: number;
 }

@@ -12,7 +12,7 @@ export interface SkippedSlots {
   readonly reason: SkipReason;
 }
 
-/** What becomes of the slots that are due. */
+/** The outcomes of the due slots. */
 export interface SlotDecision {
   readonly skips: readonly SkippedSlots[];
   /** Slots to run, in order. */
@@ -28,7 +28,7 @@ const maxClaimed = 1_000;
 const maxCounted = 100_000;
 
 /**
- * Decides the due slots of a job: those that are too late are skipped, the rest goes by the policy. Each slot is judged by
+ * Decides the due slots of a job: those that are too late are skipped, the policy decides the rest. Each slot is judged by
  * its own lateness.
  *
  * @param first the first slot that has no outcome yet
@@ -37,7 +37,7 @@ const maxCounted = 100_000;
 export function decideSlots(series: SlotSeries, first: number, now: number, runtime: EffectiveRuntime): SlotDecision {
   const { graceMs, windowMs, misfirePolicy } = runtime;
   const before = first - 1;
-  // The latest instant whose slot is more than so much late; `from` when lateness does not matter.
+  // The latest instant whose slot is later than the limit; `from` without a limit.
   const bound = (lateMs: number, from: number): number => (lateMs > 0 ? Math.max(from, now - lateMs - 1) : from);
   const misfires = bound(graceMs, before);
   const outside = bound(windowMs, misfires);

@@ -42,7 +42,7 @@ export async function checkTurn(
   try {
     await turns()?.admit({ session, input, business: { ...ownParams(spec), ...business }, model, tools }, ctx);
   } catch (error) {
-    // All else may be different when the job runs.
+    // Everything else may have changed when the job runs.
     if (!(isCodedError(error) && namedCodes.includes(error.code))) return;
     if (!model || error.code.startsWith('tool_')) throw error;
     throw new MortiseError(error.code, `model "${model.providerId}/${model.model}": ${error.message}`, {
@@ -52,7 +52,7 @@ export async function checkTurn(
   }
 }
 
-/** Runs of one session that may wait for it. */
+/** Maximum runs of one session that wait for it. */
 const queueLimit = 1_000;
 
 /** The call that a run makes, for the principal that owns the job. */

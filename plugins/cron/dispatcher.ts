@@ -13,13 +13,13 @@ import { timeText } from './times.js';
 
 /** Runs started in one transaction. */
 const batchSize = 128;
-/** Milliseconds of shutdown that are kept for aborted runs to end. */
+/** Part of the shutdown time that is reserved for aborted runs to end, milliseconds. */
 const abortMs = 2_500;
 
 interface LiveRun {
   readonly run: StartedRun;
   readonly controller: AbortController;
-  /** Monotonic milliseconds until which the lease is held, whatever the database says. */
+  /** Monotonic milliseconds until which the lease is held, regardless of the database. */
   leasedUntil: number;
   done: Promise<void>;
 }
@@ -53,7 +53,7 @@ export class Dispatcher {
     return this.#live.has(runId);
   }
 
-  /** Starts what is queued, soon. */
+  /** Schedules a start of queued runs. */
   request(): void {
     if (!this.#isStopped) this.#detached(() => this.#starting.request());
   }
@@ -91,8 +91,8 @@ export class Dispatcher {
   }
 
   /**
-   * Starts nothing more and waits for what runs. What remains at the end is aborted; its leases expire at once, so that
-   * the next process recovers it.
+   * Starts no more runs and waits for running ones. Those that remain are aborted; their leases expire immediately, so that
+   * the next process recovers them.
    *
    * @param withinMs milliseconds for all of it
    */
@@ -175,7 +175,7 @@ export class Dispatcher {
     await this.#record(run, end, (this.#deps.clock.monotonic() - from) / 1_000);
   }
 
-  /** Nothing begins on a lease that may have expired. */
+  /** No work begins on a lease that may have expired. */
   async #progress(live: LiveRun, step: Omit<Progress, 'run'>): Promise<void> {
     const { signal } = live.controller;
     signal.throwIfAborted();
@@ -187,7 +187,7 @@ export class Dispatcher {
     signal.throwIfAborted();
   }
 
-  /** Why a run may not go on: it was cancelled, or taken over. */
+  /** Why a run must not continue: it was cancelled, or taken over. */
   async #findOut(live: LiveRun): Promise<void> {
     const row = await readRun(this.#deps.database, live.run.row.run_id);
     if (row?.lease_id === live.run.leaseId && row.cancel_reason !== null) {

@@ -23,7 +23,7 @@ export interface RunControl {
   progress(step: { readonly effect: boolean; readonly execution: WorkflowExecution | undefined }): Promise<void>;
 }
 
-/** Executes a run. Never rejects: whatever happens to the task is the run's end. */
+/** Executes a run. Never rejects: a failure of the task is the outcome of the run. */
 export async function executeRun(deps: CronDeps, started: StartedRun, control: RunControl): Promise<RunEnd> {
   const owner = deps.ownerNow(started.owner);
   if (!owner) {

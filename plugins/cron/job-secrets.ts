@@ -2,7 +2,7 @@ import { isJsonObject, isSensitiveName, maskDeep } from 'mortise/sdk';
 import type { CronJobSpec, WorkflowNode } from './contract/index.js';
 import { cronError } from './errors.js';
 
-/** Members beside the nodes of a workflow that hold whatever the author of a job puts there. */
+/** Members besides the nodes of a workflow that hold free data of the job's author. */
 const openMembers = ['request', 'dispatch', 'meta'] as const;
 
 /** A job as answers show it: secrets are masked, as in the records of its runs. The text of a task is a message and stays. */
@@ -24,10 +24,10 @@ function maskedNode(node: WorkflowNode): WorkflowNode {
 }
 
 /**
- * A job that was read, changed and sent again: where a mask came back, the stored job has the secret. In a workflow it is in
- * the node of the same id, unless the secret would go elsewhere: the node has another type, tool or server.
+ * Replaces masks in a job that was read, changed and sent back by the stored secrets. In a workflow the secret is in
+ * the node with the same id, unless it would be sent elsewhere: the node has another type, tool or server.
  *
- * @param otherMasks what becomes of a mask that stands for no stored secret
+ * @param otherMasks how a mask without a stored secret is handled
  * @throws MortiseError `invalid_cron_workflow` or `invalid_request` for such a mask, when it is refused
  */
 export function unmaskedJob(
@@ -69,7 +69,7 @@ export function unmaskedJob(
 
 const address = /^\s*(?:(https?:)[\\/]*([^\\/?#]*)|(\{[{%].*))/i;
 
-/** Whether what a node has goes nowhere that it did not go before. */
+/** Whether a node sends its data only to its former destinations. */
 function hasSameDestination(node: WorkflowNode, stored: WorkflowNode): boolean {
   const goesTo = (one: WorkflowNode) => JSON.stringify([one.type, one.tool, serversIn(one)]);
   return goesTo(node) === goesTo(stored);

@@ -32,7 +32,7 @@ export interface Page<Position> {
   readonly after: Position | undefined;
 }
 
-/** What can be done with jobs. HTTP and the command line share these operations. */
+/** The operations on jobs, shared by HTTP and the command line. */
 export class CronOperations {
   readonly #deps: CronDeps;
   readonly #scheduler: Scheduler;
@@ -103,7 +103,7 @@ export class CronOperations {
     const bound = maySee(principal, '') ? undefined : (principal.actor ?? principal.id);
     const kept = new Set([defaultJobId, ...jobs.map(({ id }) => id)]);
     await database.transaction(async (trx) => {
-      // Of two replacements at the same time one is the last, and neither is mixed with the other.
+      // Serializes concurrent replacements, so that their jobs are not mixed.
       await lockTable(database, 'cron.jobs', trx);
       const stored = await listJobs(database, { userId: bound }, { trx });
       const ended: string[] = [];

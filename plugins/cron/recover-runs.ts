@@ -15,12 +15,12 @@ interface OrphanRow extends RunRow {
   readonly expires_at: string | null;
 }
 
-/** What becomes of an interrupted run. */
+/** The decision on an interrupted run. */
 type Verdict = 'again' | 'wait' | { readonly failed: string };
 
 /**
  * Recovers runs whose process is dead or has lost its lease: a run without an effect starts again, a turn that completed
- * is adopted, and an effect whose end is unknown is repeated only where the job says so.
+ * is adopted, and an effect with an unknown outcome is repeated only if the job allows it.
  *
  * @param isMine whether this process executes a run
  * @returns the number of runs that are queued again
@@ -72,13 +72,13 @@ async function judge({ sessions }: RecoverDeps, row: RunRow, spec: CronJobSpec):
   const turn = await turnOf(sessions, row, spec);
   // Its owner may be alive; otherwise the sessions plugin marks it interrupted.
   if (turn === 'running') return 'wait';
-  // Started again with its key, it adopts the stored reply. Of another channel it is not known whether it got the reply.
+  // Started again with its key, it adopts the stored reply. For other channels it is unknown whether the reply was delivered.
   const isKept = turn === 'completed' && spec.dispatch.channel === 'console';
   if (isKept || onInterrupt === 'retry') return 'again';
   return { failed: onInterrupt === 'fail' ? 'run interrupted' : 'run interrupted: outcome unknown' };
 }
 
-/** The turn that the interrupted effect was, as far as it runs or is complete. */
+/** The turn of the interrupted effect, if it is running or complete. */
 async function turnOf(
   sessions: RecoverDeps['sessions'],
   row: RunRow,
@@ -101,7 +101,7 @@ async function turnOf(
   return undefined;
 }
 
-/** Of several processes one recovers the run, and none while a living owner has renewed its lease in between. */
+/** Only one process recovers the run, and none if its living owner has renewed the lease meanwhile. */
 async function settle(
   { database, clock }: RecoverDeps,
   row: RunRow,

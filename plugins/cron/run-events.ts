@@ -4,13 +4,13 @@ import type { CronEvent } from './contract/index.js';
 const channel = 'events';
 /** Bytes of one notification; the database allows 7,000. */
 const maxBytes = 6_000;
-/** Events that happen within this time travel together. */
+/** Events within this time are sent together. */
 const gatherMs = 20;
 
 type Listener = (event: CronEvent) => void;
 
 /**
- * Publishes run events to watchers in this and all other processes. Delivery is best effort; the rows are the truth. Texts of a
+ * Publishes run events to watchers in this and all other processes. Delivery is best effort; the rows are authoritative. Texts of a
  * workflow's nodes are not sent.
  */
 export class RunEvents implements Disposable {

@@ -13,11 +13,11 @@ import { readRun } from './store/read-runs.js';
 import { newRunId } from './store/rows.js';
 import { timeText } from './times.js';
 
-/** How often a caller that waits for a run looks at its row, milliseconds; events usually come first. */
+/** How often a caller that waits for a run polls its row, milliseconds; events usually arrive first. */
 const pollMs = 500;
-/** How often runs that wait for a lease look again, milliseconds: lease files expire without a notice. */
+/** How often runs that wait for a lease retry, milliseconds: lease files expire without an event. */
 const lookAgainMs = 5_000;
-/** A queued run without an executing process is given up this long after its own limit, milliseconds. */
+/** A queued run without an executing process is cancelled this long after its own limit, milliseconds. */
 const patienceMs = 5_000;
 
 const wakeChannel = 'wake';

@@ -13,7 +13,7 @@ export function model(analysisVersion: string): string {
 const minGramLength = 3;
 const maxGramLength = 5;
 
-/** A gram says less than a word; together the grams of a word weigh about as much as the word. */
+/** A gram is less significant than a word; together the grams of a word weigh about as much as the word. */
 const gramShare = 0.5;
 
 /** FNV-1a over UTF-16 units, 32 bits. */

@@ -16,7 +16,7 @@ export default function embedderHashed(): PluginDefinition {
         embed: async ({ texts }, { signal }) => {
           const vectors: Float32Array[] = [];
           for (const text of texts) {
-            // A turn of the event loop between texts, so that a batch neither blocks it nor ignores an abort.
+            // Yields to the event loop between texts, so that a batch neither blocks it nor ignores an abort.
             await new Promise((resolve) => setImmediate(resolve));
             signal.throwIfAborted();
             vectors.push(embedText(analysis, text));

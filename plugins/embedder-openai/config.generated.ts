@@ -7,14 +7,14 @@ export interface Config {
   readonly base_url: string;
   /** Name of the model. */
   readonly model: string;
-  /** Numbers of a vector that the model gives. */
+  /** Dimensions of the model's vectors. */
   readonly dimensions: number;
   /** Asks the server for vectors of this length; only some models can shorten them. */
   readonly send_dimensions: boolean;
-  /** Texts of one request. */
+  /** Maximum texts in one request. */
   readonly batch_size: number;
   /** Longer texts are cut. */
   readonly max_input_characters: number;
-  /** Retries of a request that failed for a passing reason. */
+  /** Retries of a request after a transient failure. */
   readonly max_retries: number;
 }

@@ -6,12 +6,12 @@ import type { Config } from './config.generated.js';
 const firstDelayMs = 250;
 const maxDelayMs = 8_000;
 
-/** A passing reason: the same request may succeed later. */
+/** A transient failure: the same request may succeed later. */
 function isPassing(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** How long to wait before a retry: what the server asks for, else twice as long as before. */
+/** How long to wait before a retry: as the server requests, else twice as long as before. */
 function delayOf(response: Response | undefined, attempt: number): number {
   const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1_000;
   return Math.min(maxDelayMs, Number.isFinite(asked) ? asked : firstDelayMs * 2 ** attempt);
@@ -73,11 +73,12 @@ export function createEmbed(fetch: GuardedFetch, config: Config): Embedder['embe
 function vectorsOf(answer: unknown, count: number): readonly number[][] {
   const { data } = (answer ?? {}) as { readonly data?: unknown };
   if (!Array.isArray(data) || data.length !== count)
-    throw failure('The embedding server did not give one vector per text.');
+    throw failure('The embedding server did not return one vector per text.');
   const vectors: number[][] = [];
   for (const [place, item] of data.entries()) {
     const { index = place, embedding } = (item ?? {}) as { readonly index?: number; readonly embedding?: unknown };
-    if (!Array.isArray(embedding)) throw failure('The embedding server gave something other than lists of numbers.');
+    if (!Array.isArray(embedding))
+      throw failure('The embedding server returned something other than lists of numbers.');
     vectors[index] = embedding as number[];
   }
   return vectors;

@@ -14,7 +14,7 @@ export default function embedderTransformers(): PluginDefinition<Config> {
       const files = findModel(host.config);
       const opened = openModel(files);
       model = opened;
-      // The first vector says how long all are, and that the model can be used.
+      // The first vector gives the dimensions and shows that the model works.
       const { length: dimensions } = await opened.embed('dimensions', host.signal);
       const { query_prefix, document_prefix, max_tokens } = host.config;
       host.contribute('embedder', 'transformers', {

@@ -51,7 +51,7 @@ function inputOf(name: string, ids: readonly number[]): Tensor {
     position_ids: (_, place) => place,
   };
   const value = values[name];
-  if (value === undefined) throw new Error(`It asks for the input ${name}.`);
+  if (value === undefined) throw new Error(`It requires the input ${name}.`);
   return new Tensor(
     'int64',
     BigInt64Array.from(ids, (id, place) => BigInt(value(id, place))),
@@ -61,7 +61,7 @@ function inputOf(name: string, ids: readonly number[]): Tensor {
 
 async function embed({ tokenizer, session }: Awaited<ReturnType<typeof load>>, text: string): Promise<Float32Array> {
   const ids = tokenIds(tokenizer, text);
-  if (ids.length === 0) throw new Error('The tokenizer gives no tokens.');
+  if (ids.length === 0) throw new Error('The tokenizer returned no tokens.');
   const outputs = await session.run(Object.fromEntries(session.inputNames.map((name) => [name, inputOf(name, ids)])));
   const output = outputs.sentence_embedding ?? outputs.last_hidden_state ?? outputs[session.outputNames[0] ?? ''];
   const vector = output?.type === 'float32' ? poolTokens(output as unknown as Output, pooling) : undefined;

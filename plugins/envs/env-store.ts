@@ -28,7 +28,7 @@ export interface EnvChange {
   readonly keys: readonly string[];
 }
 
-/** The service, and what only this plugin's own routes do. */
+/** The service, with operations for this plugin's own routes. */
 export interface EnvStore extends EnvsService {
   /** @returns whether there was such a variable */
   delete(key: string, ctx: CallContext): Promise<boolean>;
@@ -129,7 +129,7 @@ async function readEnvs(
       return [[key, secrets.unseal(value_enc, placeOf(key))]];
     } catch (error) {
       if (!isCodedError(error)) throw error;
-      // The other variables must go on working.
+      // The other variables must keep working.
       log.error({ code: error.code, key }, error.message);
       return [];
     }

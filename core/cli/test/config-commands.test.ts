@@ -66,9 +66,9 @@ describe('mortise config set and unset', function () {
         '[cli_error] tuned has no setting "nope".\n  mortise config tuned shows the names.\n',
       ]);
       const unset = await onServer(host, 'config', 'unset', 'tuned.label');
-      expect(unset.stdout).to.equal('tuned.label is not set: tuned runs on as before.\n');
+      expect(unset.stdout).to.equal('tuned.label is not set: tuned keeps running unchanged.\n');
       const set = await onServer(host, 'config', 'set', 'tuned.limit', '1');
-      expect(set.stdout).to.equal('tuned.limit is set: tuned runs on as before.\n');
+      expect(set.stdout).to.equal('tuned.limit is set: tuned keeps running unchanged.\n');
       expect(inForce).to.equal(before);
       expect(await stored()).to.deep.equal({ limit: 1, nested: { on: true } });
     });

@@ -181,7 +181,7 @@ describe('commands of plugins', function () {
       const again = await onServer(host, 'greet', 'check');
       expect([again.code, again.stderr]).to.deep.equal([
         2,
-        '[greet_nobody] There is nobody.\n  mortise plugin doctor looks for what may be wrong; the log of the server says more.\n',
+        '[greet_nobody] There is nobody.\n  mortise plugin doctor looks for problems; the server log has details.\n',
       ]);
     });
 

@@ -44,7 +44,7 @@ describe('an error on the command line', function () {
         code: 'door_locked',
         message: 'The door north is locked.',
         details: { name: 'north', keys: ['brass', 'iron'] },
-        hint: 'Look at what is there now, then try again.',
+        hint: 'Check the current state, then try again.',
       },
       status: 409,
     });
@@ -53,7 +53,7 @@ describe('an error on the command line', function () {
   it('shows people what to do next, and the details that the sentence does not name', async () => {
     expect((await onServer(host, 'door', 'north')).stderr.split('\n')).to.deep.equal([
       '[door_locked] The door north is locked.',
-      '  Look at what is there now, then try again.',
+      '  Check the current state, then try again.',
       '  keys: ["brass","iron"]',
       '',
     ]);

@@ -67,7 +67,7 @@ describe('what is typed after a command of a plugin', function () {
         [['lamp', '--on', '--off'], '--on and --off exclude each other; it takes --on or --off.'],
         [['bench', 'park'], '<day> is missing.'],
         [['shelf'], 'A word is missing; it takes list or show.'],
-        [['shelf', 'burn'], '"burn" is no word of this command; it takes list or show.'],
+        [['shelf', 'burn'], '"burn" is not a word of this command; it takes list or show.'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stdout, stderr } = await withKey(...args);

@@ -32,14 +32,14 @@ describe('the command line without a server', function () {
     const shown = await folder.run('plugin', 'list');
     expect([shown.code, shown.stderr.split('\n')[0]]).to.deep.equal([
       0,
-      'No Mortise server answered at http://127.0.0.1:1: this is what the files say.',
+      'No Mortise server answered at http://127.0.0.1:1: this is the state in the files.',
     ]);
     expect(shown.stdout).to.match(/^logbook +\S.* +\d+\.\d+\.\d+ +enabled +enabled, offline/m);
     expect(shown.stdout).to.match(/^mcp-server +\S.* +\d+\.\d+\.\d+ +disabled +disabled, offline/m);
     const { stderr, json } = await folder.run('plugin', 'list', '--json');
     expect([stderr, json().offline, json().server]).to.deep.equal(['', true, 'http://127.0.0.1:1']);
     expect((await folder.run('plugin', 'inspect', 'logbook')).stdout).to.contain('state        enabled, offline since');
-    expect((await folder.run('config', 'host')).stderr).to.contain('this is what the files say');
+    expect((await folder.run('config', 'host')).stderr).to.contain('this is the state in the files');
   });
 
   it('refuses the configuration of an unknown owner, and lists the known ones', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { execute, type SqliteConnection } from '../sqlite-connection.js';
 
 describe('cached statements', () => {
-  it('are not pushed out by the numbered savepoints of knex', () => {
+  it('are not evicted by the numbered savepoints of knex', () => {
     const prepared: string[] = [];
     const connection: SqliteConnection = {
       open: true,

@@ -34,7 +34,7 @@ describe('the log of a SQLite file', () => {
     await until('the first notes are in the file itself', () => statSync(file).size > 200 * 4_096);
   });
 
-  it('is done by commits once the log is long, where no thread copies it', async () => {
+  it('is copied by commits once it is long, if no thread copies it', async () => {
     // A statement that no transaction is around does not count as a commit.
     for (let one = 0; one < 20; one += 1) {
       await database.statement('insert into {notes.notes} (text) values (?)', ['n'.repeat(1_048_576)]);
@@ -42,7 +42,7 @@ describe('the log of a SQLite file', () => {
     expect(statSync(file).size).to.be.above(16 * 1_048_576);
   });
 
-  it('ends with the database: no thread has the file open any more', async () => {
+  it('is closed with the database: no thread has the file open any more', async () => {
     await commit(300);
     await host.close();
     expect(existsSync(`${file}-wal`)).to.equal(false);

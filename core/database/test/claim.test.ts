@@ -56,7 +56,7 @@ describe('claiming rows', () => {
       expect(await database.claim(claimOf('me', 1))).to.deep.equal([]);
     });
 
-    it('gives each row to one of eight claimers that work at once', async function contend() {
+    it('gives each row to one of eight concurrent claimers', async function contend() {
       this.timeout(30_000);
       const database = await jobs(engine, 400);
       const hosts = await Promise.all(Array.from({ length: 4 }, () => engine.openHost()));
@@ -98,7 +98,7 @@ describe('claiming rows', () => {
       });
     });
 
-    it('takes no name that is none', async () => {
+    it('refuses invalid names', async () => {
       const database = await jobs(engine, 1);
       for (const bad of [{ key: 'a b' }, { orderBy: ['due; drop'] }, { set: { 'a = 1 --': 1 } }, { limit: 0 }]) {
         await errorOf(database.claim({ ...claimOf('me', 1), ...bad }));

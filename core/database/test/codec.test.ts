@@ -20,7 +20,7 @@ describe('the codec', () => {
     it(`reads the time ${String(stored)}`, () => expect(codec.parseTime(stored)).to.equal(read));
   }
 
-  it('refuses what is no time', () => {
+  it('refuses invalid times', () => {
     expect(() => codec.time('yesterday')).to.throw(RangeError);
     expect(() => codec.time('2026-13-20T08:30:00.123Z')).to.throw(RangeError);
     expect(() => codec.time(Number.NaN)).to.throw(RangeError);
@@ -50,7 +50,7 @@ describe('the codec', () => {
     expect([false, 0, null, 'f', '0', undefined].map(codec.parseFlag)).to.not.include(true);
   });
 
-  it('sorts errors, through their causes too', () => {
+  it('classifies errors, also by their causes', () => {
     const coded = (code: string) => Object.assign(new Error('x'), { code });
     const kinds: readonly (readonly [error: unknown, kind: string])[] = [
       [coded('23505'), 'unique'],

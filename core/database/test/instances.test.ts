@@ -7,7 +7,7 @@ const times = { heartbeatMs: 50, deadAfterMs: 400 };
 
 describe('instances', () => {
   eachDatabase((engine) => {
-    it('see each other alive, and one that stops cleanly is gone at once', async () => {
+    it('see each other alive, and a clean stop removes one immediately', async () => {
       const [one, two] = [await engine.openHost({ instances: times }), await engine.openHost({ instances: times })];
       expect(one.instances.id).not.to.equal(two.instances.id);
       expect(await one.instances.isAlive(two.instances.id)).to.equal(true);
@@ -29,7 +29,7 @@ describe('instances', () => {
       });
     });
 
-    it('that are killed are dead after a while, and forgotten in the end', async function killed() {
+    it('count as dead some time after they are killed, and are removed later', async function killed() {
       this.timeout(20_000);
       const watcher = await engine.openHost({ instances: times });
       const child = startChild('./living-process.js', { settings: engine.settings, times });

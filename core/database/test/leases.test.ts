@@ -17,7 +17,7 @@ async function steal(host: DatabaseHost, name: string): Promise<void> {
 
 describe('leases', () => {
   eachDatabase((engine) => {
-    it('have one holder over all processes, and none within one either', async () => {
+    it('have one holder across all processes and within a process', async () => {
       const [one, other] = await two(engine);
       const lease = await one.leases.tryAcquire('once');
       expect(lease).to.include({ name: 'once', epoch: 1 });
@@ -26,14 +26,14 @@ describe('leases', () => {
       expect(await other.leases.tryAcquire('another')).to.not.equal(null);
     });
 
-    it('go to one of many that ask at the same moment', async () => {
+    it('go to one of many concurrent claimers', async () => {
       const hosts = [...(await two(engine)), ...(await two(engine))];
       const asked = Array.from({ length: 32 }, (_, index) => hosts[index % 4]?.leases.tryAcquire('rush'));
       const won = (await Promise.all(asked)).filter((lease) => lease !== null);
       expect(won).to.have.length(1);
     });
 
-    it('grow their epoch with every holder', async () => {
+    it('increase their epoch with every holder', async () => {
       const [one, other] = await two(engine);
       for (let epoch = 1; epoch <= 4; epoch += 1) {
         const lease = await (epoch % 2 === 0 ? one : other).leases.tryAcquire('epochs');
@@ -57,7 +57,7 @@ describe('leases', () => {
       expect(await other.leases.tryAcquire('long')).to.not.equal(null);
     });
 
-    it('of a killed process go to the next one when their time is up', async function takeover() {
+    it('of a killed process go to the next one after they expire', async function takeover() {
       this.timeout(20_000);
       const [one] = await two(engine);
       const child = startChild('./living-process.js', { settings: engine.settings, lease: 'orphan', ttlMs: 600 });
@@ -73,7 +73,7 @@ describe('leases', () => {
       expect(lease?.epoch).to.equal(2);
     });
 
-    it('that were taken over abort their signal, and giving them back takes nothing from the new holder', async () => {
+    it('abort their signal when taken over, and a late release does not affect the new holder', async () => {
       const [one, other] = await two(engine);
       const lease = await one.leases.tryAcquire('stolen', { ttlMs: 300 });
       await steal(other, 'stolen');
@@ -83,14 +83,14 @@ describe('leases', () => {
       expect(await other.leases.tryAcquire('stolen', { ttlMs: 300 })).to.equal(null);
     });
 
-    it('are given back when their process stops cleanly', async () => {
+    it('are released when their process stops cleanly', async () => {
       const [one, other] = await two(engine);
       await one.leases.tryAcquire('tidy');
       await one.close();
       expect((await other.leases.tryAcquire('tidy'))?.epoch).to.equal(2);
     });
 
-    it('last some time', async () => {
+    it('need a positive duration', async () => {
       const [one] = await two(engine);
       for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
         expect(await errorOf(one.leases.tryAcquire('never', { ttlMs }))).to.be.instanceOf(RangeError);

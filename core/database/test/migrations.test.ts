@@ -37,7 +37,7 @@ describe('migrations', () => {
       expect(ran).to.deep.equal(['0001', '0002', '0003']);
     });
 
-    it('that fail leave nothing of themselves and say why', async () => {
+    it('are rolled back when they fail, with the reason', async () => {
       const database = await engine.open('failing', ['zoo']);
       const broken: Migration = {
         name: '0002-broken',

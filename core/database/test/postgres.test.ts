@@ -30,7 +30,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     return host;
   }
 
-  it('that has space again after it was full says so soon, and keeps nothing of how that was found out', async () => {
+  it('reports soon that it has space again, and keeps no trace of the check', async () => {
     let regained = 0;
     const host = await open(settings, { onSpace: () => (regained += 1), spaceTrialMs: 200 });
     const database = host.forPlugin('notes', []);
@@ -75,7 +75,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(lease?.signal.aborted).to.equal(false);
   });
 
-  it('that comes up a moment later is waited for', async function late() {
+  it('is waited for when it starts a moment later', async function late() {
     this.timeout(60_000);
     await server.stop();
     const opening = open(settings, { retryMs: 20_000 });
@@ -84,7 +84,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(await host.forPlugin('any', []).ping()).to.equal(true);
   });
 
-  it('that stays away is named without password', async () => {
+  it('is named without its password when it stays unreachable', async () => {
     const port = await unusedPort();
     const parts = { host: '127.0.0.1', port, user: 'me', password: 'hush', database: 'mortise_test' };
     for (const connection of [parts, `postgres://me:hush@127.0.0.1:${port}/mortise_test`]) {
@@ -95,7 +95,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     }
   });
 
-  it('that refuses is not asked again', async () => {
+  it('is not retried after it refuses the connection', async () => {
     const connection = { ...(await testServerParts(server.port)), database: 'nobody_made_this' };
     const began = performance.now();
     const error = await errorOf(openDatabase({ dialect: 'postgres', connection }, silentLog));

@@ -41,7 +41,7 @@ async function only(database: Database): Promise<ThingRow> {
 
 describe('stored rows', () => {
   eachDatabase((engine) => {
-    it('come back alike by statement and by query builder', async () => {
+    it('are the same by statement and by query builder', async () => {
       const database = await things(engine);
       const at = '2026-02-28T23:59:59.007Z';
       await database
@@ -74,7 +74,7 @@ describe('stored rows', () => {
       expect(n).to.equal(2);
     });
 
-    it('store dates and booleans that are bound as they are', async () => {
+    it('store dates and booleans that are bound directly', async () => {
       const database = await things(engine);
       const at = new Date('2026-07-01T00:00:00.500Z');
       await database.statement('insert into {things.things} (at, flag) values (?, ?)', [at, true]);
@@ -105,7 +105,7 @@ describe('stored rows', () => {
       expect(Number.isInteger(row?.now)).to.equal(true);
     });
 
-    it('hold text and JSON that one of the dialects would refuse', async () => {
+    it('accept text and JSON that one of the dialects would refuse', async () => {
       const database = await things(engine);
       await database.statement('insert into {things.things} (text, facts) values (?, ?)', [
         'a\0b',
@@ -116,7 +116,7 @@ describe('stored rows', () => {
       expect(database.codec.parseJson(row.facts)).to.deep.equal({ text: 'a\uFFFDb\uFFFDc \\u0000 \u{1f600}' });
     });
 
-    it('report how many a statement changed', async () => {
+    it('are counted when a statement changes them', async () => {
       const database = await things(engine);
       const insert = await database.statement('insert into {things.things} (big) values (?), (?), (?)', [1, 2, 3]);
       expect(insert).to.deep.equal({ rows: [], changes: 3 });
@@ -126,7 +126,7 @@ describe('stored rows', () => {
       expect((await database.statement('delete from {things.things} where big = ?', [77])).changes).to.equal(0);
     });
 
-    it('are asked for with question marks that count', async () => {
+    it('need as many bindings as question marks', async () => {
       const database = await things(engine);
       const { rows } = await database.statement(`select '\\?' as mark, cast(? as text) as bound`, ['?']);
       expect(rows).to.deep.equal([{ mark: '?', bound: '?' }]);
@@ -150,7 +150,7 @@ describe('stored rows', () => {
       expect((await all()).rows).to.deep.equal([{ a: 1, b: 2 }]);
     });
 
-    it('never show up in the errors about them', async () => {
+    it('never appear in errors', async () => {
       const database = await things(engine);
       await database.statement('insert into {things.things} (id, text) values (?, ?)', [5, 'secret words']);
       for (const clash of [

@@ -53,7 +53,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     return rows.map(({ text }) => text);
   };
 
-  it('fails what waits for it in time, as unreachable, and serves again by itself', async () => {
+  it('fails waiting calls in time, as unreachable, and recovers by itself', async () => {
     await open(parts);
     await notes.statement(insert, ['frozen: kept']);
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     expect(kept).to.have.length(21).and.to.include('frozen: kept');
   });
 
-  it('is not taken for silent while it is at work', async () => {
+  it('is not considered silent while it is working', async () => {
     await open(parts);
     const sleepSeconds = (answerTimeoutMs * 5) / 1_000;
     const { rows } = await notes.statement('select pg_sleep(?)::text as slept', [sleepSeconds]);

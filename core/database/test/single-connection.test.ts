@@ -42,7 +42,7 @@ describe('the single connection', () => {
     return connection as Numbered;
   };
 
-  it('is made when it is first asked for, and is there at once while it is free', () => {
+  it('is opened on first use, and is returned synchronously while it is free', () => {
     const connections = lender();
     expect(connections.reading()).to.deep.equal({ used: 0, free: 0, pending: 0 });
     const first = takeFree(connections);
@@ -79,7 +79,7 @@ describe('the single connection', () => {
     expect(made).to.have.length(1);
   });
 
-  it('is taken back from who has it alone', () => {
+  it('can only be released by its borrower', () => {
     const connections = lender();
     const stranger = new Numbered(9);
     expect(connections.release(stranger)).to.equal(false);
@@ -90,7 +90,7 @@ describe('the single connection', () => {
     expect(connections.release(first)).to.equal(false);
   });
 
-  it('is waited for until the limit of each, and who gave up leaves the queue', async () => {
+  it('is waited for up to the limit of each caller, which then leaves the queue', async () => {
     const connections = lender(60);
     const first = takeFree(connections);
     const impatient = [connections.take(), connections.take()].map((asked) => errorOf(Promise.resolve(asked)));
@@ -113,7 +113,7 @@ describe('the single connection', () => {
     expect(takeFree(connections)).to.equal(first);
   });
 
-  it('keeps its process alive while somebody waits, with one timer for all', () => {
+  it('keeps its process alive while a caller waits, with one timer for all', () => {
     const connections = lender();
     const first = takeFree(connections);
     const timers = (): number => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
@@ -129,7 +129,7 @@ describe('the single connection', () => {
     }
   });
 
-  it('that was closed under its user, or that knex gave up, is made anew for the next one', async () => {
+  it('is opened again for the next caller after it was closed or knex marked it as unusable', async () => {
     const connections = lender();
     const first = takeFree(connections);
     const waiting = Promise.resolve(connections.take());
@@ -143,7 +143,7 @@ describe('the single connection', () => {
     expect(made.map((one) => one.open)).to.deep.equal([false, false, true]);
   });
 
-  it('that cannot be made is an error of each who asks, until it can', async () => {
+  it('fails for every caller until it can be opened', async () => {
     const connections = lender();
     const first = takeFree(connections);
     const waiting = [connections.take(), connections.take()].map((asked) => errorOf(Promise.resolve(asked)));
@@ -157,7 +157,7 @@ describe('the single connection', () => {
     expect(takeFree(connections).number).to.equal(2);
   });
 
-  it('refuses who waits when it is closed, and closes once it is given back', async () => {
+  it('refuses waiting callers when it is closed, and closes once it is released', async () => {
     const connections = lender();
     const first = takeFree(connections);
     const waiting = errorOf(Promise.resolve(connections.take()));
@@ -175,7 +175,7 @@ describe('the single connection', () => {
     expect(connections.reading()).to.deep.equal({ used: 0, free: 0, pending: 0 });
   });
 
-  it('is closed at once when it is idle, and when it was never opened', async () => {
+  it('closes immediately when it is idle or was never opened', async () => {
     const connections = lender();
     const first = takeFree(connections);
     connections.release(first);

@@ -4,7 +4,7 @@ import { SpaceWatch } from '../space.js';
 import { errorOf } from './expect-error.js';
 
 describe('the space of a database', () => {
-  it('is short from a refused write until a larger one was written, however long that takes', async () => {
+  it('is low from a refused write until a larger one succeeds', async () => {
     let trials = 0;
     let regained = 0;
     const space = new SpaceWatch({
@@ -28,7 +28,7 @@ describe('the space of a database', () => {
     expect([trials, regained]).to.deep.equal([3, 1]);
   });
 
-  it('is not tried for once the database is closed', async () => {
+  it('is not checked once the database is closed', async () => {
     const space = new SpaceWatch({
       attempt: () => Promise.reject(new Error('closed')),
       regained: () => {},
@@ -39,7 +39,7 @@ describe('the space of a database', () => {
     expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full' });
   });
 
-  it('is looked for on the disk of a file, and a disk that cannot be asked is no full one', async () => {
+  it('is checked on the disk of a file; a disk whose space is unknown does not count as full', async () => {
     const space = new SpaceWatch({ attempt: async () => {}, regained: () => {} });
     await space.check(import.meta.filename);
     await space.check('/nowhere/at/all/mortise.db');

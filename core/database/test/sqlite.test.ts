@@ -32,7 +32,7 @@ describe('the SQLite file', () => {
     return database;
   }
 
-  it('is made with its folder for the eyes of its owner alone', async () => {
+  it('is created with its folder, readable only by its owner', async () => {
     const path = file();
     await open(path);
     expect(statSync(path).mode & 0o777).to.equal(0o600);
@@ -49,7 +49,7 @@ describe('the SQLite file', () => {
     expect(await pragma('temp_store')).to.equal(2);
   });
 
-  it('that is none is refused with its name and is not touched', async () => {
+  it('is refused by name and not changed when it is not a database', async () => {
     const path = file();
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, 'These are the shopping lists of a whole year.'.repeat(50));
@@ -59,14 +59,14 @@ describe('the SQLite file', () => {
     expect(readFileSync(path, 'utf8')).to.include('shopping lists');
   });
 
-  it('in a place where none can be is refused', async () => {
+  it('is refused where it cannot be created', async () => {
     const path = file();
     mkdirSync(join(path, '..', '..'), { recursive: true });
     writeFileSync(join(path, '..'), 'a file, not a folder');
     expect(await errorOf(open(path))).to.include({ code: 'database_unusable' });
   });
 
-  it('waits for another process that writes, without standing still', async function waits() {
+  it('waits for another process that writes, without blocking the event loop', async function waits() {
     this.timeout(20_000);
     const path = file();
     const database = await notes(path);
@@ -103,7 +103,7 @@ describe('the SQLite file', () => {
     expect(await ended).to.equal(0);
   });
 
-  it('that takes no write says so, although it still answers', async () => {
+  it('reports that it is read-only although it still answers', async () => {
     const database = await notes(file());
     expect(await database.canWrite()).to.equal(true);
     await database.statement('pragma query_only = on');
@@ -112,7 +112,7 @@ describe('the SQLite file', () => {
     expect(await database.canWrite()).to.equal(true);
   });
 
-  it('that is full reports it, from a statement and from a transaction, and no other error', async () => {
+  it('reports that it is full, from a statement and from a transaction', async () => {
     let reported = 0;
     const settings = { dialect: 'sqlite', file: file(), busyTimeoutMs: 100 } as const;
     const host = await openDatabase(settings, silentLog, { onFull: () => (reported += 1) });
@@ -133,7 +133,7 @@ describe('the SQLite file', () => {
     expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);
   });
 
-  it('that has space again after it was full says so soon, and keeps nothing of how that was found out', async () => {
+  it('reports soon that it has space again, and keeps no trace of the check', async () => {
     let regained = 0;
     const settings = { dialect: 'sqlite', file: file(), busyTimeoutMs: 100 } as const;
     const host = await openDatabase(settings, silentLog, { onSpace: () => (regained += 1), spaceTrialMs: 20 });
@@ -157,7 +157,7 @@ describe('the SQLite file', () => {
     });
   });
 
-  it('that is full loses the whole transaction, never a part of it', async () => {
+  it('rolls back the whole transaction when it is full, never a part of it', async () => {
     const database = await notes(file());
     const pages = await database.statement<{ page_count: number }>('pragma page_count');
     await database.statement(`pragma max_page_count = ${(pages.rows[0]?.page_count ?? 0) + 4}`);
@@ -187,7 +187,7 @@ describe('the SQLite file', () => {
     await insert('there is room for this');
   });
 
-  it('leaves the event loop its turns beside a long loop of queries', async () => {
+  it('yields to the event loop during a long loop of queries', async () => {
     const database = await notes(file());
     let turns = 0;
     let counting = true;

@@ -45,7 +45,7 @@ describe('a transaction that its plugin does not end', () => {
     const texts = async (): Promise<string[]> =>
       (await other.statement<{ text: string }>('select text from {notes.notes}')).rows.map((row) => row.text);
 
-    it('is rolled back when nothing happens in it, and others go on', async () => {
+    it('is rolled back when it is idle, and others continue', async () => {
       const stuck: string[] = [];
       await open({ idleLimitMs: 100, onStuck: (plugin, { code }) => stuck.push(`${plugin} ${code}`) });
       const { ended } = await hold();
@@ -97,7 +97,7 @@ describe('a transaction that its plugin does not end', () => {
       expect(await ended).to.include({ code: 'transaction_ended' });
     });
 
-    it('is named as the one that holds the database, and hurried when somebody asks', async () => {
+    it('is reported as the holder of the database, and is ended early on request', async () => {
       await open({});
       const { ended } = await hold();
       while (host.holder() === undefined) await new Promise((resolve) => setImmediate(resolve));
@@ -107,7 +107,7 @@ describe('a transaction that its plugin does not end', () => {
       expect(host.holder()).to.equal(undefined);
     });
 
-    it('goes on while statements run in it, however long', async () => {
+    it('continues while statements run in it, for any time', async () => {
       await open({ idleLimitMs: 60 });
       const until = performance.now() + 400;
       await holder.transaction(async (trx) => {

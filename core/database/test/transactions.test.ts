@@ -30,7 +30,7 @@ const insert = 'insert into {notes.notes} (text) values (?)';
 
 describe('transactions', () => {
   eachDatabase((engine) => {
-    it('commit when the function resolves, and hand its value on', async () => {
+    it('commit when the function resolves, and return its value', async () => {
       const database = await notes(engine);
       const value = await database.transaction(async (trx) => {
         await database.statement(insert, ['a'], { trx });
@@ -70,7 +70,7 @@ describe('transactions', () => {
       expect(await texts(database)).to.deep.equal(['b', 'c', 'd']);
     });
 
-    it('leave nothing of a batch when one of its statements fails, not even those behind it', async () => {
+    it('roll back the whole batch when one of its statements fails, including later ones', async () => {
       const database = await notes(engine);
       const error = await errorOf(
         database.transaction((trx) =>
@@ -112,7 +112,7 @@ describe('transactions', () => {
       expect(await texts(other)).to.deep.equal(['a']);
     });
 
-    it('keep what was done around a savepoint that failed', async () => {
+    it('keep the work around a failed savepoint', async () => {
       const database = await notes(engine);
       await database.transaction(async (trx) => {
         await database.statement(insert, ['a'], { trx });
@@ -167,7 +167,7 @@ describe('transactions', () => {
       expect(await database.ping()).to.equal(true);
     });
 
-    it('let a chain that was begun inside go on alone after the end', async () => {
+    it('let a call chain that began inside continue on its own after the end', async () => {
       const database = await notes(engine);
       let later: Promise<unknown> = Promise.resolve();
       let ended = (): void => {};
@@ -209,7 +209,7 @@ describe('transactions', () => {
       expect(outcome).to.equal(engine.dialect === 'postgres' ? 'transaction_aborted' : 'committed');
     });
 
-    it('that fail at their commit leave nothing, and free their connection', async () => {
+    it('store nothing and release their connection when the commit fails', async () => {
       const database = await engine.open('pairs', ['pairs']);
       await database.migrate([
         {
@@ -281,7 +281,7 @@ describe('transactions', () => {
       expect(await texts(database)).to.deep.equal(['a', 'c']);
     });
 
-    it('of two processes that read and then write the same row lose no update', async () => {
+    it('lose no update when two processes read and then write the same row', async () => {
       const database = await notes(engine);
       await database.statement(insert, ['0']);
       const hosts = await Promise.all([engine.openHost(), engine.openHost(), engine.openHost()]);

@@ -27,7 +27,7 @@ describe('the turns on the one connection of SQLite', () => {
 
   const add = (text: string) => (trx: Knex.Transaction) => database.statement(insert, [text], { trx });
 
-  it('come in the order of asking, whichever way it is asked', async () => {
+  it('are granted in the order of the requests, for every kind of call', async () => {
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
     const table = database.table('notes.notes');
     const first = database.transaction(async (trx) => {
@@ -52,7 +52,7 @@ describe('the turns on the one connection of SQLite', () => {
     expect(host.pool()).to.deep.equal({ used: 0, free: 1, pending: 0 });
   });
 
-  it('end with an error of what was done in them as well', async () => {
+  it('also end when their work fails', async () => {
     const table = database.table('notes.notes');
     await database.statement(insert, ['taken']);
     for (const clash of [
@@ -73,7 +73,7 @@ describe('the turns on the one connection of SQLite', () => {
     expect(await texts()).to.deep.equal(['taken']);
   });
 
-  it('are given again where a connection does what its user forgot to end', async () => {
+  it('are given again when a connection ends work that its user forgot to end', async () => {
     await errorOf(database.transaction((trx) => database.statement('rollback', [], { trx })));
     await database.transaction(add('kept'));
     expect(await texts()).to.deep.equal(['kept']);
@@ -107,7 +107,7 @@ describe('the turns on the one connection of SQLite', () => {
       expect(await texts()).to.deep.equal(['a', 'b', 'c']);
     });
 
-    it('are over with it', async () => {
+    it('end with it', async () => {
       const table = database.table('notes.notes');
       const { open } = await database.transaction(async (trx) => ({ open: trx }));
       expect(open.isCompleted()).to.equal(true);

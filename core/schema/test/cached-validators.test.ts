@@ -61,7 +61,7 @@ describe('cached validators', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('spare the next process the compiler, and say the same', () => {
+  it('spare the next process the compiler, with the same results', () => {
     const fresh = ask(undefined);
     const first = ask(folder);
     const second = ask(folder);
@@ -77,7 +77,7 @@ describe('cached validators', () => {
     expect(ask(folder).answers).to.deep.equal(strict.answers);
   });
 
-  it('are made again when a file was cut off', async () => {
+  it('are compiled again when a file is truncated', async () => {
     const { answers } = ask(folder);
     const files = await readdir(folder);
     for (const file of files) {
@@ -89,7 +89,7 @@ describe('cached validators', () => {
     expect(await readdir(folder)).to.have.members(files);
   });
 
-  it('are done without where nothing can be written', async () => {
+  it('are not used where the folder is not writable', async () => {
     await symlink('/dev/null', folder);
     expect(ask(folder).loaded).to.equal(true);
   });

@@ -2,7 +2,7 @@ export interface GuardedFetchOptions extends RequestInit {
   /** Set when the URL comes from a user or a model: private, loopback, link-local and metadata addresses are refused. */
   readonly untrusted?: boolean;
   /**
-   * Set to `refused` when an administrator chose the URL and the platform sends data of people to it: link-local addresses
+   * Set to `refused` when an administrator chose the URL and the platform sends user data to it: link-local addresses
    * and the metadata services of clouds are refused, whatever the settings. Private and loopback addresses are allowed.
    */
   readonly linkLocal?: 'refused';
@@ -11,7 +11,7 @@ export interface GuardedFetchOptions extends RequestInit {
   readonly idleMs?: number;
 }
 
-/** A request that is passed on for a client, to an address that an administrator chose. */
+/** A client's request, forwarded to an address that an administrator chose. */
 export interface ByteExchange {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -61,12 +61,12 @@ export interface OutboundSocket {
 export interface GuardedFetch {
   (url: string | URL, options?: GuardedFetchOptions): Promise<Response>;
   /**
-   * Refuses an address that no request with these options could reach, without a look-up of its name.
+   * Refuses an address that no request with these options could reach, without resolving its name.
    * @throws MortiseError `network_denied`
    */
   check(url: URL, options?: Pick<GuardedFetchOptions, 'untrusted' | 'linkLocal'>): Promise<void>;
   /**
-   * One exchange whose bytes are passed on unchanged in both directions, as a proxy does it. It costs a fraction of a fetch.
+   * One exchange whose bytes are forwarded unchanged in both directions, as by a proxy. It costs a fraction of a fetch.
    * @throws MortiseError `network_denied`, or the error of the connection
    */
   bytes(url: string | URL, exchange: ByteExchange): Promise<ByteResponse>;

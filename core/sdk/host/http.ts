@@ -4,7 +4,7 @@ import type { CallContext, Disposable, Principal } from '../context.js';
 export interface HttpService {
   /** `http://127.0.0.1:8088` once the server listens, otherwise undefined. */
   readonly origin: string | undefined;
-  /** Calls `run` once the server listens: now, if it does already. Disposing forgets it. */
+  /** Calls `run` once the server listens, immediately if it already does. Disposing cancels it. */
   onListening(run: () => void): Disposable;
   /** Bound to a loopback address only. */
   readonly loopback: boolean;
@@ -13,8 +13,8 @@ export interface HttpService {
   /** The distinct actors that keys are bound to. */
   readonly actors: readonly string[];
   /**
-   * A principal that was stored with what its key may do now, without the admin right: for work that is done later for
-   * whoever asked for it. Undefined when no key has its id any more; unchanged where no key was or is needed.
+   * A stored principal with the current rights of its key, without the admin right: for work that is done later for
+   * the caller that requested it. Undefined when no key has its id any more; unchanged where no key was or is needed.
    */
   asConfigured(stored: Principal): Principal | undefined;
   /** The admin key is configured. */

@@ -117,7 +117,7 @@ export interface DesiredExport {
 export interface ConfigChange {
   /** `unchanged`: the plugin runs with the same values as before; `next start`: it does not run. */
   readonly applied: 'live' | 'restarted' | 'unchanged' | 'next start';
-  /** Values that were given and have no effect, because a variable overrides them: its name, by that of the value. */
+  /** Given values that have no effect because a variable overrides them: the variable's name by the value's name. */
   readonly overridden?: Readonly<Record<string, string>>;
 }
 
@@ -142,13 +142,13 @@ export interface PluginControl {
   release(key: string, options?: ToggleOptions): Promise<PluginRow>;
   /** @throws MortiseError `invalid_config` (422) with `details: [{path, message}]`; the old configuration remains in force. */
   configure(key: string, config: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
-  /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default holds. As `configure`. */
+  /** Applies a merge patch (RFC 7396) to the file; null removes a member, so that its default applies. As `configure`. */
   patchConfig(key: string, patch: Readonly<Record<string, unknown>>, options?: ToggleOptions): Promise<ConfigChange>;
   /** Writes the desired state that replicas share to `plugins.json`. */
   export(options?: ToggleOptions): Promise<DesiredExport>;
   doctor(key?: string): Promise<readonly Finding[]>;
   tree(): readonly LoadTreeNode[];
-  /** The plugin with an open transaction that has been idle for a second or more: others may wait for it. */
+  /** The plugin with an open transaction that has been idle for a second or more: other calls may wait for it. */
   databaseHolder(): string | null;
   /** Rolls back the plugin's open transaction as soon as it is idle for a second. */
   hurry(key: string): void;

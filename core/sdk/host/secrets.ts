@@ -13,7 +13,7 @@ export interface SecretsService {
    */
   seal(text: string, place: string): string;
   /**
-   * The text that {@link seal} stored, with or without the secret key of that time.
+   * The text that {@link seal} stored, whether or not a secret key was set at the time.
    * @throws MortiseError `secret_unreadable` when it was encrypted with another key, or altered
    */
   unseal(stored: string, place: string): string;

@@ -22,7 +22,7 @@ export interface Channel extends ChannelFacts {
   /** Resolves when the platform has accepted the text. Throws a coded error otherwise. */
   sendText(message: ChannelMessage, ctx: CallContext): Promise<void>;
   /**
-   * What is wrong with a configuration that is about to be stored: a sentence without secrets; undefined when texts can be
+   * The problem of a configuration that is about to be stored: a sentence without secrets; undefined when texts can be
    * sent with it, or only a member is missing that may be set later.
    */
   checkConfig?(config: JsonObject, ctx: CallContext): string | undefined | Promise<string | undefined>;

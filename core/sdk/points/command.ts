@@ -13,7 +13,7 @@ export type OptionValue =
   | { readonly time: true };
 
 interface CommandOption {
-  /** `--limit <n>`. One with the name of a global option wins over it behind the name of the command. */
+  /** `--limit <n>`. Behind the command's name it takes precedence over a global option of the same name. */
   readonly flags: string;
   readonly summary: string;
   /** The value names a file on the caller's machine, or is `-` for standard input; the command receives the text. */
@@ -63,7 +63,7 @@ export interface CommandInput {
   readonly resume?: string;
 }
 
-/** How far long work is; shown while the command goes on. */
+/** Progress of long work, shown while the command runs. */
 export interface CommandProgress {
   readonly phase: string;
   readonly done: number;
@@ -105,8 +105,8 @@ export interface CommandResult {
   /** Additional text for people, printed on stderr. */
   readonly detail?: string;
   /**
-   * The work goes on: the CLI shows the progress, prints `text` if there is any, and runs the command again with `resume`
-   * after this time. So one command reports progress with and without a server.
+   * The work continues: the CLI shows the progress, prints `text` if there is any, and runs the command again with `resume`
+   * after this time, so that a command reports progress with and without a server.
    */
   readonly again?: { readonly resume: string; readonly afterMs: number; readonly progress?: CommandProgress };
 }

@@ -75,7 +75,7 @@ export interface CronNodeResult {
   readonly output?: JsonObject;
 }
 
-/** What a check of a workflow that is being saved may ask. */
+/** What a check may query while a workflow is saved. */
 interface CronCheckContext extends CallContext {
   /**
    * Whether a turn of the job could use its tools and its model now; nothing is written.
@@ -96,7 +96,7 @@ export interface CronNode extends CronNodeFacts {
   validate?(params: JsonObject): CronNodeProblem | undefined;
   /**
    * Checks when a workflow is saved that what the parameters name exists, within 2 s; not before a run: where it has
-   * vanished later, `run` fails. Templates are not rendered yet. What it throws is a problem too.
+   * been removed since, `run` fails. Templates are not rendered yet. What it throws is a problem too.
    */
   check?(params: JsonObject, ctx: CronCheckContext): Promise<CronNodeProblem | undefined>;
   /** Obeys the signal: two seconds after an abort the run no longer waits for it. */

@@ -24,7 +24,7 @@ export interface ExtensionPointDeclaration {
   readonly reserved?: readonly string[];
   /** Keys are unique within their plugin only; callers address a contribution as `plugin/key`. */
   readonly privateKeys?: boolean;
-  /** Whoever calls its contributions watches the point while it runs; without a watcher they have no caller. */
+  /** The caller of its contributions watches the point while it runs; without a watcher they are never called. */
   readonly watched?: boolean;
   /** JSON Schema of the data part. */
   readonly factsSchema: Readonly<Record<string, unknown>>;

@@ -172,7 +172,7 @@ export interface Provider extends ProviderFacts {
   /** @throws an error with a `provider_*` code. */
   generate(request: GenerateRequest, ctx: CallContext): AsyncIterable<GenerateEvent>;
   countTokens?(request: GenerateRequest, ctx: CallContext): Promise<number>;
-  /** The options of a request that will have no effect, whether it has them or not; none when absent. Sends nothing. */
+  /** The options that have no effect on such a request, set or not; none when absent. Sends nothing. */
   ignoredOptions?(request: GenerateRequest): readonly GenerateOption[];
   /**
    * Forwards a raw exchange byte for byte, with the provider's own credentials in place of the client's. Yields the head of
@@ -187,11 +187,11 @@ export interface RawExchange {
   readonly method: 'GET' | 'POST';
   /** Path and query below the base URL, such as `/v1/messages?beta=true`. */
   readonly path: string;
-  /** Those that may be forwarded; lower-case names. */
+  /** Only headers that may be forwarded; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly settings: ProviderSettings;
-  /** Whether the answer begins at once, as a stream does: its head is then waited for no longer than a pause may last. */
+  /** Whether the answer begins immediately, as a stream does: the limit on pauses then applies to its head too. */
   readonly startsAtOnce?: boolean;
 }
 

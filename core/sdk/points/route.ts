@@ -32,7 +32,7 @@ export interface RouteResponse {
    */
   readonly stream?: AsyncIterable<string | Uint8Array>;
   readonly sse?: boolean;
-  /** With `sse`: what is sent after a silence in place of a comment; an empty text sends nothing. */
+  /** With `sse`: what is sent after an idle period instead of a comment; an empty text sends nothing. */
   readonly keepAlive?: string;
 }
 
@@ -43,7 +43,7 @@ export interface Route {
 export interface RouteContext extends CallContext {
   /** Sets a header of the response, whether the handler returns or throws. */
   setHeader(name: string, value: string): void;
-  /** The body that the route's mount would answer an error with, for a stream that has begun. Aborted calls name the abort. */
+  /** The error body of the route's mount, for a stream that has begun. Aborted calls name the abort. */
   errorBody(error: unknown): unknown;
   /**
    * Counts the request against its caller's rate limit, for answers of a public route that are expensive. Requests of

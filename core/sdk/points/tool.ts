@@ -51,7 +51,7 @@ export interface ToolContext extends CallContext {
   commit?(): void;
   requireInput?(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
   requireCapability?(capability: string): void;
-  /** Ends the connection of a long call; its client comes back for the result. Absent where a client cannot come back. */
+  /** Ends the connection of a long call; the client fetches the result later. Absent where a client cannot. */
   releaseStream?(): void;
 }
 

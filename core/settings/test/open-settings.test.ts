@@ -175,7 +175,7 @@ describe('host settings', () => {
     expect((await project.settings()).host.workspaceDir).to.equal(project.folder);
   });
 
-  it('know principals with members of their own, each once', async () => {
+  it('accept principals with additional members, each id once', async () => {
     const keys = [{ key: 'aaaaaaaa', id: 'alice', actor: 'alice', spaces: ['team:*'], role: 'x' }];
     const { host } = await project.settings({ MORTISE_API_KEYS: JSON.stringify(keys) });
     expect(host.http.principals).to.deep.equal([
@@ -201,7 +201,7 @@ describe('host settings', () => {
     });
   }
 
-  it('read how often a caller may ask, and how often it may call a tool', async () => {
+  it('read the rate limits of callers and tools', async () => {
     const { host } = await project.settings({
       MORTISE_RATE_LIMIT: '100/60',
       MORTISE_TOOL_RATE_LIMITS: '{"memory_store":"5/1"}',
@@ -234,7 +234,7 @@ describe('host settings', () => {
     expect(settings.secrets()).to.not.include('alice-the-admin');
   });
 
-  it('tell of a changed file that only a restart takes over', async () => {
+  it('report a changed file that needs a restart', async () => {
     const settings = await project.settings();
     await project.write('config/mortise.json', { http: { port: 1234 } });
     await settings.poll();
@@ -242,7 +242,7 @@ describe('host settings', () => {
     expect(settings.findings().map((finding) => finding.code)).to.deep.equal(['restart_needed']);
   });
 
-  it('name the paths that file tools keep away from', async () => {
+  it('list the paths that file tools must not use', async () => {
     const settings = await project.settings();
     const { hidden, readOnly } = settings.serviceFor('tool-files').guardedPaths;
     expect(hidden).to.include.members(

@@ -68,7 +68,7 @@ describe('the configuration of a plugin', () => {
     expect(config.problem?.message).to.include('is nested deeper than 100 levels');
   });
 
-  it('is its defaults without a file, nested ones too, frozen', async () => {
+  it('has its frozen defaults without a file, nested ones too', async () => {
     const { config } = await owned();
     expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults', sha256: null });
     expect(config.snapshot?.config).to.deep.equal({ limit: 0.5, names: [], search: { rerank: { enabled: false } } });
@@ -150,7 +150,7 @@ describe('the configuration of a plugin', () => {
     expect(config.snapshot?.config.limit).to.equal(0.2);
   });
 
-  it('makes no new state of a file that was only touched or laid out anew', async () => {
+  it('ignores a file that was only touched or reformatted', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     await utimes(project.path(file), new Date(), new Date(Date.now() + 5_000));
     await settings.poll();
@@ -189,19 +189,19 @@ describe('the configuration of a plugin', () => {
     expect(told.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
   });
 
-  it('says what is wrong with a file that is none', async () => {
+  it('reports a path that is not a regular file', async () => {
     await mkdir(project.path(file), { recursive: true });
     const { config } = await owned();
-    expect(config.problem?.message).to.equal(`${shown}: the file is not a file.`);
+    expect(config.problem?.message).to.equal(`${shown}: the file is not a regular file.`);
   });
 
   it('does not wait for a named pipe in the place of the file', async function () {
     if (process.platform === 'win32' || spawnSync('mkfifo', [project.path(file)]).status !== 0) return this.skip();
     const { config } = await owned();
-    expect(config.problem?.message).to.contain('is not a file');
+    expect(config.problem?.message).to.contain('is not a regular file');
   });
 
-  it('keeps the last good state when the file goes away', async () => {
+  it('keeps the last good state when the file is removed', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     await rm(project.path(file));
     await settings.poll();
@@ -213,7 +213,7 @@ describe('the configuration of a plugin', () => {
     expect(settings.findings()).to.deep.equal([]);
   });
 
-  it('forgets the fault of a bad file that goes away, and says that it is gone', async () => {
+  it('clears the problem of an invalid file that is removed, and reports that it is missing', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     await project.write(file, { limit: 7 });
     await settings.poll();
@@ -226,7 +226,7 @@ describe('the configuration of a plugin', () => {
     ]);
   });
 
-  it('names the schema when its own default is not allowed, and takes a file that fixes it', async () => {
+  it('names the schema when its own default is invalid, and accepts a file that overrides it', async () => {
     const properties = { limit: { type: 'number', maximum: 1, default: 7 } };
     const { settings, config } = await owned({}, undefined, { type: 'object', properties });
     expect(config.problem?.message).to.match(/^config\.schema\.json: the default of \/limit is 7: it must be /);
@@ -235,7 +235,7 @@ describe('the configuration of a plugin', () => {
     expect(config.problem).to.equal(null);
   });
 
-  it('is refused when a pattern of its schema backtracks without end, and accepted once the pattern is fixed', async () => {
+  it('is refused when a pattern of its schema backtracks catastrophically, and accepted once the pattern is fixed', async () => {
     const properties = { name: { type: 'string', pattern: '^(a+)+$' } };
     const { settings, config } = await owned({}, { name: `${'a'.repeat(40)}!` }, { type: 'object', properties });
     expect(config.snapshot).to.equal(undefined);
@@ -275,7 +275,7 @@ describe('the configuration of a plugin', () => {
     expect(refused.snapshot).to.equal(undefined);
   });
 
-  it('can require of a file what no file at all need not say', async () => {
+  it('can require members of a file although the file itself is optional', async () => {
     const versioned = { ...schema, 'x-file': { required: ['version'] } };
     const { settings, config } = await owned({}, undefined, versioned);
     expect(config.problem).to.equal(null);
@@ -301,7 +301,7 @@ describe('the configuration of a plugin', () => {
     expect(set.config.problem).to.equal(null);
   });
 
-  it('goes on when a listener throws', async () => {
+  it('keeps working when a listener throws', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     let told = 0;
     config.subscribe(() => {
@@ -350,7 +350,7 @@ describe('the configuration of a plugin', () => {
       expect(settings.secrets()).to.include.members([canary, `${canary}-file`]);
     });
 
-    it('says which secret is missing, and takes it once it is there', async () => {
+    it('names a missing secret, and uses it once it exists', async () => {
       const { settings, config } = await owned({}, { api_key: { $secret: 'ABSENT' } });
       expect(config.problem?.message).to.equal(
         `${shown}: /api_key names the secret ABSENT, which is neither a variable nor in secrets.json.`,
@@ -441,7 +441,7 @@ describe('the configuration of a plugin', () => {
       expect(plain.settings.effective('kb')[0]).to.include({ value: canary, secret: false });
     });
 
-    it('does not show it in a reason, not even in one that was given before', async () => {
+    it('does not show it in a message, not even in an earlier one', async () => {
       const strict = asks('KB_ACCESS', { maxLength: 3 });
       const { settings, config } = await owned({ KB_ACCESS: canary }, undefined, strict);
       expect(config.problem?.message).to.contain(canary);
@@ -475,7 +475,7 @@ describe('the configuration of a plugin', () => {
   });
 
   describe('when it is written', () => {
-    it('is checked, replaced as a whole and in force at once', async () => {
+    it('is checked, replaced atomically and in effect immediately', async () => {
       const { config } = await owned({}, { $schema: '../x.json', limit: 0.1 });
       const told: number[] = [];
       config.subscribe((next) => told.push(next.config.limit));
@@ -487,7 +487,7 @@ describe('the configuration of a plugin', () => {
       });
     });
 
-    it('is refused with every fault, and the file and the state stay', async () => {
+    it('is refused with all errors, and the file and the state stay unchanged', async () => {
       const { config } = await owned({}, { limit: 0.1 });
       const before = await readFile(project.path(file), 'utf8');
       const error: unknown = await config.write({ limit: 3, nonsense: 1 }).catch((thrown: unknown) => thrown);
@@ -564,7 +564,7 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.limit).to.equal(0.2);
     });
 
-    it('checks what a variable overrides now', async () => {
+    it('checks values that a variable overrides', async () => {
       const { config } = await owned({ KB_LIMIT: '0.4' }, undefined, {
         ...schema,
         properties: { ...(schema.properties as object), limit: { type: 'number', maximum: 1, 'x-env': 'KB_LIMIT' } },
@@ -591,7 +591,7 @@ describe('the configuration of a plugin', () => {
       expect(await readFile(project.path(file), 'utf8')).to.equal('{"limit": ');
     });
 
-    it('is one write after the other', async () => {
+    it('is written serially', async () => {
       const { config } = await owned({}, { limit: 0 });
       await Promise.all(Array.from({ length: 20 }, (_, index) => config.write({ limit: index / 20 })));
       expect(config.snapshot?.config.limit).to.equal(0.95);

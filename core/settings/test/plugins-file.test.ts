@@ -44,7 +44,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.deep.equal({ version: 1, revision: 1, plugins: { kb: { enabled: true } } });
   });
 
-  it('is replaced with the next revision, and keeps what only a person may say', async () => {
+  it('is replaced with the next revision, and keeps the members that only people set', async () => {
     const plugins = await open({
       $schema: './x.json',
       ...start,
@@ -78,7 +78,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.deep.equal(start);
   });
 
-  it('refuses a change that would not be readable again', async () => {
+  it('refuses a change that would make it unreadable', async () => {
     const plugins = await open(start);
     const error: unknown = await plugins
       .write((state) => ({ ...state, plugins: { 'Not A Key': { enabled: true } } }))
@@ -87,7 +87,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.deep.equal(start);
   });
 
-  it('counts fifty changes at once one after the other', async () => {
+  it('serializes fifty concurrent changes', async () => {
     const plugins = await open(start);
     await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -99,7 +99,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.have.property('revision', 54);
   });
 
-  it('is taken over after an edit by hand, whose revision the editor did not count', async () => {
+  it('is reloaded after a manual edit that did not raise the revision', async () => {
     const plugins = await open(start);
     const told: boolean[] = [];
     plugins.subscribe((next) => told.push(next.plugins.kb?.enabled === true));
@@ -109,7 +109,7 @@ describe('plugins.json', () => {
     expect(plugins.current.revision).to.equal(5);
   });
 
-  it('takes in what an editor has just saved before it changes anything', async () => {
+  it('reads a manual edit before it applies a change', async () => {
     const plugins = await open(start);
     await project.write('plugins.json', { ...start, plugins: { ...start.plugins, cron: { enabled: true } } });
     await plugins.write(withKb(false));
@@ -147,7 +147,7 @@ describe('plugins.json', () => {
     });
   }
 
-  it('starts from the last good copy when it is broken or gone, and says so', async () => {
+  it('starts from the last good copy when it is broken or missing, and reports it', async () => {
     await open(start);
     for (const breakIt of [() => project.write('plugins.json', '{'), () => rm(project.path('plugins.json'))]) {
       await breakIt();
@@ -161,7 +161,7 @@ describe('plugins.json', () => {
     }
   });
 
-  it('is changed although its last good copy cannot be written, says so, and writes the copy later', async () => {
+  it('is changed although its last good copy cannot be written, reports that, and writes the copy later', async () => {
     const plugins = await open(start);
     const copy = project.path('.data/plugins.last-good.json');
     await rm(copy);
@@ -192,7 +192,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.have.nested.property('plugins.admin.enabled', true);
   });
 
-  it('sets a broken file aside before a change replaces it', async () => {
+  it('saves a broken file before a change replaces it', async () => {
     const plugins = await open(start);
     await project.write('plugins.json', '{ "my": "work"');
     await plugins.write(withKb(false));

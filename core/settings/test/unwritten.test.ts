@@ -6,7 +6,7 @@ const thrown = (error: unknown): Promise<unknown> =>
   sayUnwritten('config/plugins.json', () => Promise.reject(error)).catch((caught: unknown) => caught);
 
 describe('a file that cannot be written', () => {
-  it('for want of space is a coded error that says what to do', async () => {
+  it('is a coded error with a hint when the disk is full', async () => {
     for (const code of ['ENOSPC', 'EDQUOT']) {
       const error = await thrown(Object.assign(new Error(`${code}: write '/secret/place'`), { code }));
       expect(error).to.be.instanceOf(MortiseError).and.include({ code: 'disk_full', status: 503, retryable: true });
@@ -15,13 +15,13 @@ describe('a file that cannot be written', () => {
     }
   });
 
-  it('for another reason of the file system says that', async () => {
+  it('names other reasons of the file system', async () => {
     const error = await thrown(Object.assign(new Error('EROFS'), { code: 'EROFS' }));
     expect(error).to.include({ code: 'file_not_written', status: 503, retryable: false });
     expect((error as Error).message).to.match(/read-only/);
   });
 
-  it('leaves other errors as they are', async () => {
+  it('rethrows other errors unchanged', async () => {
     for (const error of [new Error('a mistake'), new MortiseError('invalid_config', 'No.')])
       expect(await thrown(error)).to.equal(error);
   });

@@ -36,7 +36,7 @@ describe('a log that cannot be written', () => {
     });
   }
 
-  it('counts on while the line about the missing ones cannot be written either', () => {
+  it('keeps counting while the line about the missing ones cannot be written either', () => {
     const lines: string[] = [];
     let refused = 2;
     const writer = createLineWriter({
@@ -50,7 +50,7 @@ describe('a log that cannot be written', () => {
     expect(lines[1]).to.equal('{"msg":"c"}\n');
   });
 
-  it('says it to people as any other line', () => {
+  it('writes the line about missing ones in the readable form too', () => {
     const lines: string[] = [];
     let full = true;
     const destination = {

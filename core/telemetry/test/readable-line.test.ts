@@ -10,7 +10,7 @@ describe('log lines for people', () => {
     expect(text).to.match(/^\d\d:\d\d:\d\d\.000 info {2}kb Ready\. files=3 root=\/docs\n$/);
   });
 
-  it('leave out what only machines follow, and stacks', () => {
+  it('omit correlation ids and stacks', () => {
     const text = line({ level: 'warn', msg: 'm', request_id: 'req-1', correlation_id: 'corr-1', stack: 'at x' });
     expect(text).to.match(/ warn {2}m\n$/);
   });
@@ -20,7 +20,7 @@ describe('log lines for people', () => {
     expect(line({ level: 'error', msg: 'Failed.', err })).to.contain('err="no_room: The disk is full."');
   });
 
-  it('stay one line, and never steer the terminal', () => {
+  it('stay one line, and never control the terminal', () => {
     const text = line({ level: 'info', plugin: 'a\u001b[2J', msg: 'one\ntwo\u001b[31m', 'x\u0007': 'y\u009b1m' });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
     expect(text.slice(0, -1)).not.to.match(/[\u0000-\u001f\u007f-\u009f]/);
@@ -40,7 +40,7 @@ describe('log lines for people', () => {
     expect(answers('json')).to.deep.equal([false, false]);
   });
 
-  it('are as clean as the JSON ones', () => {
+  it('are sanitized like the JSON ones', () => {
     const lines: string[] = [];
     const sink = createLogSink({ level: 'info', format: 'text', destination: { write: (text) => lines.push(text) } });
     sink.hide('kanarienvogel');

@@ -36,7 +36,7 @@ export function restoreDeltas(events: readonly TurnEvent[], reply: string): read
   return events.toSpliced(end, 0, { type: 'assistant_delta', step: completed.step, delta: reply });
 }
 
-/** The events of the answer to a command, which is no turn: one delta, whether they are streamed or not. */
+/** The events of the answer to a command, which is not a turn: one delta, streamed or not. */
 export function commandEvents(reply: string): readonly TurnEvent[] {
   return [
     { type: 'step_started', step: 1 },

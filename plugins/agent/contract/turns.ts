@@ -38,7 +38,7 @@ export interface SubmitTurnOptions {
   readonly idempotency?: TurnRequest['idempotency'];
   /** Identifies the event of a platform, so that the entry point can drop duplicates; recorded in the observation's evidence. */
   readonly eventId?: string | undefined;
-  /** The caller has already looked for a stored answer of this key: it is not looked up again. */
+  /** The caller has already looked for a stored answer of this key, so the lookup is skipped. */
   readonly replayChecked?: boolean | undefined;
   /** Receives the events of the turn while it runs, as {@link TurnPortEvent}. */
   readonly port?: ReplyPort | undefined;
@@ -56,7 +56,7 @@ export type TurnAnswer =
   | { readonly kind: 'failed'; readonly error: TurnFailure }
   | { readonly kind: 'sunk'; readonly error: TurnFailure };
 
-/** The service `turns`: the one way from a request to an agent turn, for every entry point. */
+/** The service `turns`: submits agent turns for every entry point. */
 export interface TurnService {
   /** Whether the input is a command such as `/new`, which starts no turn, passes no gate and does not wait. */
   isCommand(input: readonly NewMessage[]): boolean;
@@ -86,7 +86,7 @@ export interface LayerQuery {
   readonly taskCommand?: string | undefined;
   readonly collaborationMode?: string | undefined;
   readonly collaborationEvent?: string | undefined;
-  /** The newest chat of this session lends its meta. */
+  /** The meta is that of this session's newest chat. */
   readonly sessionId?: string | undefined;
 }
 

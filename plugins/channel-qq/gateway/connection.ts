@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly url: URL;
   readonly token: string;
   readonly intents: number;
-  /** Identifies anew when undefined. */
+  /** Identifies again when undefined. */
   readonly resume: ResumePoint | undefined;
   /** Milliseconds for the connection, for hello, and for the answer to identify or resume. */
   readonly timeoutMs: number;
@@ -30,7 +30,7 @@ export type EndKind =
   | 'lost'
   /** QQ asked for a new connection. */
   | 'reconnect'
-  /** The session is unknown: identify anew. */
+  /** The session is unknown: identify again. */
   | 'invalid_session'
   /** QQ refuses the intents. */
   | 'intents_refused'
@@ -57,7 +57,7 @@ const op = {
   heartbeatAck: 11,
 } as const;
 
-/** Close codes of QQ that a resume does not survive. */
+/** Close codes of QQ after which a resume is not possible. */
 const endsByCode = new Map<number, EndKind>([
   [4004, 'token_refused'],
   [4006, 'invalid_session'],
@@ -181,7 +181,7 @@ class Connection {
   }
 
   async #dispatch(envelope: JsonObject, socket: OutboundSocket): Promise<void> {
-    // What follows an event that could not be stored is sent again after a resume.
+    // Events after one that could not be stored are sent again after a resume.
     if (this.#end) return;
     const { t: name, s: sequence, d } = envelope;
     try {

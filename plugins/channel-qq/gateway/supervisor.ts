@@ -7,7 +7,7 @@ import { defaultIntents, runWorker, type WorkerDeps, type WorkerState } from './
 interface SupervisorDeps extends WorkerDeps {
   readonly leases: LeasesService;
   readonly config: () => JsonObject;
-  /** No connection is opened, whatever the channel's configuration says. */
+  /** No connection is opened, regardless of the channel's configuration. */
   readonly disabled: boolean;
 }
 
@@ -38,7 +38,7 @@ const notStarted: WorkerState = {
   last_error_at: '',
 };
 
-/** Opens and closes the connection to QQ as the configuration says, in one process of those on the database. */
+/** Opens and closes the connection to QQ according to the configuration, in one of the processes on the database. */
 export class GatewaySupervisor {
   readonly #deps: SupervisorDeps;
   #worker: Worker | undefined;
@@ -53,7 +53,7 @@ export class GatewaySupervisor {
     this.#deps = deps;
   }
 
-  /** Compares what runs with the configuration. Checks run one after the other. */
+  /** Compares the running connection with the configuration. Checks run one after the other. */
   check(): Promise<void> {
     this.#checking = this.#checking.then(() => this.#check());
     return this.#checking;

@@ -93,7 +93,7 @@ async function connect(
     malformed: () =>
       Object.assign(state, { last_error: 'QQ sent a malformed frame', last_error_at: new Date().toISOString() }),
   });
-  // After a refusal of the session the token may be the cause as well.
+  // When the session is refused, the token may be the cause.
   if (end.kind === 'token_refused' || (end.kind === 'invalid_session' && !end.wasReady)) tokens.drop(account, token);
   return end;
 }

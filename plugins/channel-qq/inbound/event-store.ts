@@ -19,7 +19,7 @@ interface StoreDeps {
 
 /**
  * The rows of received events, and their only statements. `received` and `running` rows belong to a process, which
- * finishes them; those of a dead one are taken over.
+ * finishes them; the rows of a dead process are taken over.
  */
 export class EventStore {
   readonly #database: Database;

@@ -23,10 +23,10 @@ export type EventAnswer = TurnAnswer | { readonly kind: 'command'; readonly repl
 
 /** Milliseconds before each further attempt of an event whose session or platform was busy. */
 const waitsMs = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
-/** Failures without a `Retry-After` that pass. */
+/** Transient failures without a `Retry-After`. */
 const passingCodes = ['turn_in_progress', 'store_error', 'session_fenced', 'queue_full'];
 
-/** Received events on their way to a turn. An event in it has a row, so it survives the process. */
+/** Received events that wait for their turn. Each has a row, so it survives a crash. */
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #stopping = new AbortController();
@@ -54,7 +54,7 @@ export class Inbox {
     try {
       await store.start(event.key);
       const answer = await this.#run(event, extendContext(ctx, { principal: principalOf(event) }), port);
-      // The caller knows of the failure and may send the event again.
+      // The caller gets the error and may send the event again.
       if (failureOf(answer) && !turnIdOf(answer)) await store.remove(event.key);
       else await store.finish(event.key, endOf(answer), turnIdOf(answer));
       return answer;
@@ -174,7 +174,7 @@ export class Inbox {
   }
 }
 
-/** For whom an event is handled: the person who sent it, without any right of an administrator. */
+/** The principal of an event: its sender, without the admin right. */
 function principalOf({ userId }: QqEvent): Principal {
   return { id: 'channel:qq', actor: userId, admin: false, loopback: false, authenticated: false };
 }

@@ -20,7 +20,7 @@ export interface QqEvent {
   };
 }
 
-/** Why an event is no message to answer. */
+/** Why an event is not answered. */
 export type IgnoredReason = 'empty_text' | 'bot_author';
 
 const typesOfEvents: Readonly<Record<string, TargetType>> = {
@@ -58,7 +58,7 @@ export function readEvent(envelope: JsonObject): QqEvent | IgnoredReason {
 
   const author = objectOf(payload.author);
   if (author.bot === true) return 'bot_author';
-  // No database stores NUL characters and lone surrogates.
+  // PostgreSQL cannot store NUL characters and lone surrogates.
   const text = firstText(payload, ['content', 'text']).toWellFormed().replaceAll('\u0000', '').trim();
   if (text === '') return 'empty_text';
 

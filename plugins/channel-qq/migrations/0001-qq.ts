@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Received events, which also tell a repeated one, and the counters of sent messages. */
+/** Received events, by which duplicates are recognised, and the counters of sent messages. */
 export const qqTables: Migration = {
   name: '0001-qq',
   async up(schema) {
@@ -11,7 +11,7 @@ export const qqTables: Migration = {
       columns.json('payload_json', '{}').notNullable();
       table.string('state', 16).notNullable();
       table.string('turn_id', 64);
-      // The process that handles the event; null when it gave it up.
+      // The process that handles the event; null when it released it.
       table.string('owner_instance', 64);
       // Order of arrival.
       table.string('position', 32).notNullable();

@@ -101,7 +101,7 @@ export interface Settled {
 }
 
 export interface BusStats {
-  /** Places for messages and world data; the platform's own observations have a reserve beyond it. */
+  /** Capacity for messages and world data; the platform's own observations have a reserve beyond it. */
   readonly capacity: number;
   readonly published: number;
   readonly accepted: number;
@@ -117,7 +117,7 @@ export interface BusStats {
   readonly queued: number;
 }
 
-/** Why an active adapter is asked to look for events. */
+/** Why an active adapter is polled for events. */
 export interface ObserveRequest {
   readonly reason: string;
   readonly context?: unknown;

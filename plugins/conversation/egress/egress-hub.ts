@@ -135,7 +135,7 @@ const none: readonly string[] = Object.freeze([]);
 
 const channelPrefix = 'channel:';
 
-/** Whether an adapter is the one of a face: the face's own name, or its channel. Compared without allocating. */
+/** Whether an adapter belongs to a face: the face's own name, or its channel. Compared without allocating. */
 function isFace(adapter: string, face: string): boolean {
   if (adapter.length === face.length) return adapter === face;
   const channel = adapter.length === face.length + channelPrefix.length && adapter.startsWith(channelPrefix);

@@ -5,12 +5,12 @@ import type { NodeExecution } from './workflow.js';
 export * from './job.js';
 export * from './workflow.js';
 
-/** Something that a watcher of runs sees: a run changed, or a node of its workflow did. */
+/** An event of a run: the run or a node of its workflow changed. */
 export type CronEvent =
   | { readonly type: 'run'; readonly run: CronRun }
   | { readonly type: 'node'; readonly job_id: string; readonly run_id: string; readonly node: NodeExecution };
 
-/** A job as an export has it. */
+/** A job in the form of an export. */
 export type ExportedCronJob = CronJobSpec & { readonly paused: boolean };
 
 /** The service `cron`. */

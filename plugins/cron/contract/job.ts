@@ -92,7 +92,7 @@ export interface CronRun {
   readonly recovers?: string;
   /** Id of the run that continues this one, which was interrupted. */
   readonly recovered_as?: string;
-  /** The reply of a text task, as far as there is one; at most 500 code points. */
+  /** The reply of a text task, if any; at most 500 code points. */
   readonly result?: string;
   readonly execution?: WorkflowExecution;
 }

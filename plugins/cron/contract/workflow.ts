@@ -26,7 +26,7 @@ export interface CronWorkflow {
   readonly edges: readonly WorkflowEdge[];
 }
 
-/** What became of a node. */
+/** The outcome of a node. */
 export interface NodeExecution {
   readonly node_id: string;
   readonly node_type: string;

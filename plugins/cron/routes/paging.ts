@@ -20,7 +20,7 @@ export function readCursor(query: URLSearchParams, members: number): readonly st
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (Array.isArray(value) && value.length === members && value.every((one) => typeof one === 'string')) return value;
   } catch {
-    // Every malformed cursor gets the same answer.
+    // All malformed cursors get the same error.
   }
   throw cronError('invalid_request', { message: 'invalid cursor' });
 }

@@ -1,7 +1,7 @@
 import { type CronFields, invalidCron } from './cron-fields.js';
 import type { Transition, Zone } from './zone.js';
 
-/** What a clock change does to the slots of an expression. */
+/** How a clock change affects the slots of an expression. */
 export interface DstRule {
   /** A local time that does not exist: no slot, or the first instant after the gap. */
   readonly gap: 'skip' | 'shift';

@@ -9,7 +9,7 @@ export interface Transition {
 
 const dayMs = 86_400_000;
 
-/** The offsets of one zone, looked up in tables per UTC year: asking the runtime costs 3 to 10 µs per instant. */
+/** The offsets of one zone, looked up in tables per UTC year: querying the runtime costs 3 to 10 µs per instant. */
 export class Zone {
   readonly #format: Intl.DateTimeFormat;
   /** By UTC year: the offset at its beginning, and its transitions in order. */

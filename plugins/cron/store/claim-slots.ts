@@ -95,7 +95,7 @@ const slotColumns = {
     'claimed_by',
     'decided_at',
   ],
-  // A clock that was set back brings slots again that have an outcome already.
+  // After a clock is set back, slots recur that already have an outcome.
   suffix: 'on conflict do nothing returning job_id, scheduled_at',
 } as const;
 
@@ -217,7 +217,7 @@ function sayMisfire({ job_id }: JobRow, through: number): BatchStatement {
   };
 }
 
-/** At most one slot of a job waits: a newer one takes its place. @returns how many have given way */
+/** At most one slot of a job waits: a newer one replaces it. @returns how many were replaced */
 async function replaceQueued({ database }: ClaimDeps, jobId: string, now: string, trx: Transaction): Promise<number> {
   const { rows } = await database.statement<{ scheduled_at: string }>(
     `update {cron.runs} set status = 'cancelled', error = 'replaced by a newer slot', finished_at = ?

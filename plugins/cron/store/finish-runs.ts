@@ -24,7 +24,7 @@ export interface RunEnd {
   readonly execution: WorkflowExecution | undefined;
 }
 
-/** What became of the end of a run. */
+/** The result of recording the end of a run. */
 export interface Finished {
   /** False: another process has taken the run over, and nothing was written. */
   readonly recorded: boolean;
@@ -100,7 +100,7 @@ function countFailures(ends: readonly FinishedRun[]): Omit<FailureCount, 'job'> 
   return { failures, restarts: failures < ends.length ? 1 : 0 };
 }
 
-/** The state of a job shows the run that started last; failures count whatever run they are of. */
+/** The state of a job shows the run that started last; failures of all runs count. */
 function jobStatements(
   dialect: Dialect,
   held: readonly FinishedRun[],
@@ -180,7 +180,7 @@ export type QueuedRun = Pick<
 > & {
   readonly execution_json?: string | null;
   readonly recovers?: string;
-  /** The job as the first run of the slot began with it; the present one when absent. */
+  /** The job as it was at the slot's first run; the present one when absent. */
   readonly spec_json?: string | null;
 };
 

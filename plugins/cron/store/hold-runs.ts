@@ -29,7 +29,7 @@ export async function renewLeases(deps: HoldDeps, leaseIds: readonly string[]): 
   return rows.map(({ run_id, cancel_reason }) => ({ runId: run_id, cancelReason: cancel_reason }));
 }
 
-/** Lets the leases of this process expire, so that runs that it leaves behind are recovered at once. */
+/** Lets the leases of this process expire, so that its unfinished runs are recovered immediately. */
 export async function expireLeases({ database, clock }: HoldDeps, leaseIds: readonly string[]): Promise<void> {
   await database.statement(`update {cron.leases} set expires_at = ? where lease_id in ${jsonTexts(database.dialect)}`, [
     timeText(clock.now()),
@@ -37,7 +37,7 @@ export async function expireLeases({ database, clock }: HoldDeps, leaseIds: read
   ]);
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface Progress {
   readonly run: StartedRun;
   /** An effect is about to begin. */
@@ -46,7 +46,7 @@ export interface Progress {
 }
 
 /**
- * Records that effects of runs begin, and how far their workflows are; what waits at the same time shares a commit. Fenced
+ * Records that effects of runs begin, and the progress of their workflows; concurrent records share a commit. Fenced
  * by the lease: false when the run was taken over or cancelled, and its effect must not begin.
  */
 export function progressing(deps: HoldDeps): GroupCommit<Progress, boolean> {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CronDeps } from '../cron-deps.js';
 import { timeText } from '../times.js';
 
-/** Newest runs of a job that always stay. */
+/** Number of newest runs of a job that are always kept. */
 const keptRuns = 100;
 const batchSize = 2_000;
 const dayMs = 86_400_000;

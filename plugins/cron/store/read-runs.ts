@@ -2,7 +2,7 @@ import type { Database } from 'mortise/sdk';
 import type { CronRun, CronSlot } from '../contract/index.js';
 import { type RunRow, runOf, type SlotRow, slotOf } from './rows.js';
 
-/** A run with what the API does not show. @returns undefined for an unknown id */
+/** A run with its internal members. @returns undefined for an unknown id */
 export async function readRun(
   database: Database,
   runId: string,

@@ -143,7 +143,7 @@ function shownExecution(json: string): WorkflowExecution {
   return { ...execution, ...shownSpan(execution), nodes: execution.nodes.map(shownNode) };
 }
 
-/** A node's record as the API answers it: what a server answered may contain secrets, which later nodes use. */
+/** A node's record as the API answers it: a server's response may contain secrets that later nodes use. */
 export function shownNode(node: NodeExecution): NodeExecution {
   const { output, result, error } = node;
   return {

@@ -39,7 +39,7 @@ interface LeaseRow extends LeaseHolder {
   readonly status: RunRow['status'] | null;
 }
 
-/** What is known of the run that has a lease; null where its row is gone. */
+/** The run that has a lease; null if its row was deleted. */
 interface LeaseHolder {
   readonly trigger: RunRow['trigger'] | null;
   readonly scheduled_at: string | null;

@@ -57,7 +57,7 @@ describe('the OpenAI-compatible embedder', () => {
 
   embedderContract('the OpenAI-compatible embedder', { host: boot, key: 'openai' });
 
-  it('asks for the model with the key, and repeats what failed for a passing reason', async () => {
+  it('asks for the model with the key, and retries transient failures', async () => {
     const host = await boot();
     try {
       const embed = (texts: readonly string[]) =>
