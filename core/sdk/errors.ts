@@ -52,7 +52,7 @@ export function isCodedError(
 }
 
 /** The errors of one API. */
-export interface ErrorTable<Code extends string> {
+interface ErrorTable<Code extends string> {
   /** An error of the table; `message` replaces the sentence of its row, `status` its status. */
   error(code: Code, options?: MortiseErrorOptions & { readonly message?: string | undefined }): MortiseError;
   /** Runs a store operation. An unexpected error becomes `store_error`, with the cause for the log only. */

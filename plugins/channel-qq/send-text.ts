@@ -4,9 +4,8 @@ import { sendFailed, storing } from './errors.js';
 import type { MessageSequence } from './message-sequence.js';
 import { askPlatform, type PlatformAnswer, refusalText } from './platform-request.js';
 import { type QqAccount, type QqTarget, readAccount, readTarget } from './qq-config.js';
-import { splitText } from './split-text.js';
 
-export interface SendDeps {
+interface SendDeps {
   readonly fetch: GuardedFetch;
   readonly tokens: AccessTokens;
   readonly sequence: MessageSequence;
@@ -85,4 +84,25 @@ function isTokenRefused({ status, body }: PlatformAnswer): boolean {
 
 function headerText(text: string): string {
   return encodeURIComponent(text.toWellFormed());
+}
+
+/** Maximum code points of one message. */
+export const maxMessageLength = 1_800;
+
+/**
+ * Splits a text into messages of at most `limit` code points: after the last line end that fits, else at the limit. Line
+ * ends at a split and blank messages are omitted.
+ */
+export function splitText(text: string, limit = maxMessageLength): readonly string[] {
+  const parts: string[] = [];
+  let rest = [...text];
+  while (rest.length > limit) {
+    const head = rest.slice(0, limit + 1);
+    const lineEnd = head.lastIndexOf('\n');
+    const size = lineEnd > 0 ? lineEnd : limit;
+    parts.push(rest.slice(0, size).join('').trimEnd());
+    rest = rest.slice(rest[size] === '\n' ? size + 1 : size);
+  }
+  parts.push(rest.join(''));
+  return parts.filter((part) => part.trim() !== '');
 }

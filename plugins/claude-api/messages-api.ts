@@ -1,7 +1,7 @@
-import { type ModelApi, statelessError } from 'mortise/contracts/models';
+import { type ApiRequest, invalidField, type ModelApi, statelessError } from 'mortise/contracts/models';
+import { isJsonObject, type RouteRequest } from 'mortise/sdk';
 import { readPassedAnswer } from './passed-answer.js';
 import { readMessages } from './read-messages.js';
-import { readRequest } from './request.js';
 import { translateRequest } from './translate-request.js';
 import { ping, writeMessage, writeStream } from './write-answer.js';
 
@@ -38,3 +38,13 @@ export const messagesApi: ModelApi = {
   stream: writeStream,
   readPassed: readPassedAnswer,
 };
+
+/** @throws invalid_json for a body that is no object, invalid_request without a model */
+function readRequest({ body }: Pick<RouteRequest, 'body'>): ApiRequest {
+  if (!isJsonObject(body)) throw statelessError('invalid_json');
+  const { model, stream } = body;
+  if (typeof model !== 'string' || model.trim() === '') throw invalidField('model is required', 'model');
+  const metadata = isJsonObject(body.metadata) ? body.metadata : {};
+  const user = typeof metadata.user_id === 'string' ? metadata.user_id : undefined;
+  return { body, model, metadata, sessionId: metadata.session_id, user, streams: stream === true };
+}

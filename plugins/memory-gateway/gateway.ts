@@ -1,10 +1,18 @@
 import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
 import type { MemoryService } from 'mortise/contracts/memory-gateway';
-import type { Database, HttpService, InstancesService, Logger, Points, StartHost } from 'mortise/sdk';
+import {
+  createTransactionGroup,
+  type Database,
+  type HttpService,
+  type InstancesService,
+  type Logger,
+  type Points,
+  type StartHost,
+  type Transaction,
+} from 'mortise/sdk';
 import { createBackendClient } from './backend/backend-client.js';
 import { createCircuitBreaker } from './backend/circuit-breaker.js';
 import type { Config } from './config.generated.js';
-import { createSettlements, type Settlements } from './write/settlements.js';
 import { createWriter, type Writer } from './write/write-group.js';
 
 /** What the tools, routes and commands of this plugin work with. */
@@ -61,4 +69,22 @@ export function createGateway(host: StartHost<Config>): Gateway {
     log,
     http: host.use('http'),
   };
+}
+
+/** Only database work: it may run twice. */
+type Work<T> = (trx: Transaction) => Promise<T>;
+
+/** Commits work that waits at the same time as one transaction, in which nothing fails because something else did. */
+interface Settlements {
+  run<T>(work: Work<T>): Promise<T>;
+  idle(): Promise<void>;
+}
+
+export function createSettlements(database: Database): Settlements {
+  const { submit, idle } = createTransactionGroup<Work<unknown>, unknown>(database, async (works, trx) => {
+    const values: unknown[] = [];
+    for (const work of works) values.push(await work(trx));
+    return values;
+  });
+  return { run: <T>(work: Work<T>) => submit(work) as Promise<T>, idle };
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { errorOf, user } from 'mortise/contracts/agent/testing';
 import type { JsonObject } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost } from 'mortise/sdk/testing';
-import { maxMessageLength, splitText } from '../split-text.js';
+import { maxMessageLength, splitText } from '../send-text.js';
 import { FakeQq, hangUp, silence, status } from './fake-qq.js';
 
 describe('the split of a text', () => {

@@ -1,4 +1,4 @@
-import type { Disposable, TransactionOption } from 'mortise/sdk';
+import type { AuditEntry, Disposable, TransactionOption } from 'mortise/sdk';
 
 /**
  * `pending`: waiting for the backend, leased or not; `sent`: the backend has it; `dead`: the backend refused it for good,
@@ -168,4 +168,37 @@ export interface Outbox {
   clock(options?: TransactionOption): Promise<number>;
   /** Called when rows may have been added by any process; a hint. */
   onRows(run: () => void): Promise<Disposable>;
+}
+
+const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
+
+interface OutboxAudit extends Pick<AuditEntry, 'operation' | 'action' | 'reason' | 'evidence'> {
+  /** What writes the row, as its evidence names it. */
+  readonly source: string;
+}
+
+/** The audit row of what was done with a row of the outbox, with the principal, actor and correlation id of the memory. */
+export function outboxAudit(row: OutboxRow, { operation, source, action, reason, evidence }: OutboxAudit): AuditEntry {
+  return {
+    action,
+    operation,
+    reason,
+    status: statuses[action],
+    principal: row.principal,
+    actorUserId: row.actorUserId,
+    targetSpace: row.space,
+    payloadSha: row.payloadSha,
+    correlationId: row.correlationId,
+    memoryKey: row.memoryKey,
+    evidence: {
+      source,
+      outbox_id: row.outboxId,
+      retry_count: row.retryCount,
+      correlation_id: row.correlationId,
+      payload_sha: row.payloadSha,
+      ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
+      ...evidence,
+      gateway_event: { requested_space: row.requestedSpace },
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import type { OutboxRow } from 'mortise/contracts/logbook';
+import { type OutboxRow, outboxAudit } from 'mortise/contracts/logbook';
 import type { AuditEntry } from 'mortise/sdk';
 
 /** One attempt of one worker to deliver a row. */
@@ -10,34 +10,15 @@ export interface Attempt {
 
 type Flush = Pick<AuditEntry, 'action' | 'reason' | 'evidence'>;
 
-const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
-
 /** An audit row for an attempt, with the principal, actor and correlation id of the memory. */
 export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reason, evidence }: Flush): AuditEntry {
-  return {
-    action,
+  return outboxAudit(row, {
     operation: 'outbox_flush',
+    source: 'outbox_worker',
+    action,
     reason,
-    status: statuses[action],
-    principal: row.principal,
-    actorUserId: row.actorUserId,
-    targetSpace: row.space,
-    payloadSha: row.payloadSha,
-    correlationId: row.correlationId,
-    memoryKey: row.memoryKey,
-    evidence: {
-      source: 'outbox_worker',
-      outbox_id: row.outboxId,
-      worker_id: workerId,
-      attempt_id: attemptId,
-      retry_count: row.retryCount,
-      correlation_id: row.correlationId,
-      payload_sha: row.payloadSha,
-      ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
-      ...evidence,
-      gateway_event: { requested_space: row.requestedSpace },
-    },
-  };
+    evidence: { worker_id: workerId, attempt_id: attemptId, ...evidence },
+  });
 }
 
 /** Rows by result. */

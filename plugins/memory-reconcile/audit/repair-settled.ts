@@ -1,37 +1,11 @@
-import type { OutboxRow } from 'mortise/contracts/logbook';
+import { type OutboxRow, outboxAudit } from 'mortise/contracts/logbook';
 import type { AuditEntry, TransactionOption } from 'mortise/sdk';
 import type { ReconcileDeps, ReconcileOptions } from '../options.js';
 import type { Detail, StatusCount } from '../report.js';
 
-const statuses = { allow: 'success', redirect: 'redirected', reject: 'failed' } as const;
-
 /** An audit row that replaces a missing one or records a repair. */
-export function reconcileEntry(
-  row: OutboxRow,
-  { action, reason, evidence }: Pick<AuditEntry, 'action' | 'reason' | 'evidence'>,
-): AuditEntry {
-  return {
-    action,
-    operation: 'outbox_reconcile',
-    reason,
-    status: statuses[action],
-    principal: row.principal,
-    actorUserId: row.actorUserId,
-    targetSpace: row.space,
-    payloadSha: row.payloadSha,
-    correlationId: row.correlationId,
-    memoryKey: row.memoryKey,
-    evidence: {
-      source: 'reconcile_outbox',
-      outbox_id: row.outboxId,
-      correlation_id: row.correlationId,
-      payload_sha: row.payloadSha,
-      retry_count: row.retryCount,
-      ...(row.memoryKey === null ? {} : { memory_key: row.memoryKey }),
-      ...evidence,
-      gateway_event: { requested_space: row.requestedSpace },
-    },
-  };
+export function reconcileEntry(row: OutboxRow, entry: Pick<AuditEntry, 'action' | 'reason' | 'evidence'>): AuditEntry {
+  return outboxAudit(row, { operation: 'outbox_reconcile', source: 'reconcile_outbox', ...entry });
 }
 
 type Settled = 'sent' | 'dead';

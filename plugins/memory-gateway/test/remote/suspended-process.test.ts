@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eachDatabase, silentLog, type TestEngine } from 'mortise/sdk/testing';
+import { createSettlements } from '../../gateway.js';
 import { finishWrite } from '../../write/finish-write.js';
 import type { BegunWrite } from '../../write/settle-write.js';
-import { createSettlements } from '../../write/settlements.js';
 import { type RemoteHost, startRemote, writingMemory } from './remote-host.js';
 
 describe('a write that has begun', () => {
