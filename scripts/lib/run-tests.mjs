@@ -114,7 +114,7 @@ function readArguments(args, files) {
 
 /** Half of what tests do is waiting, so there are more processes than cores. */
 function jobs() {
-  return Number(process.env.MORTISE_TEST_JOBS) || availableParallelism() + 1;
+  return Number(process.env.MORTISE_TEST_JOBS) || availableParallelism() + 2;
 }
 
 /**

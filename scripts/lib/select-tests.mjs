@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listSources } from './sources.mjs';
 
-/**
- * Folders whose tests measure time or memory of a whole process, or start builds: they run one after another when the
- * others have ended.
- */
-const alone = /^dist\/test\/(launcher|zoo)\//;
+/** Tests that start builds: they run one after another when the others have ended. */
+const alone = /^dist\/test\/launcher\//;
 
 /** Everything about memories, and what of it stops and starts a memory backend, or the worker that delivers to it. */
 const gateway = [
