@@ -3,7 +3,8 @@ import { createFiles } from '../files/index.js';
 import type { CatalogueEntry } from '../kernel/catalogue.js';
 import type { PluginScope } from '../kernel/deps.js';
 import { createSchemaCompiler } from '../schema/index.js';
-import type { GuardedFetch, HostServices } from '../sdk/host/index.js';
+import type { GuardedFetch } from '../sdk/host/fetch.js';
+import type { HostServices } from '../sdk/host/index.js';
 import { type Composition, type LazyFetch, parts, serviceToken } from './composition.js';
 import { withCallDepth } from './own-server-fetch.js';
 

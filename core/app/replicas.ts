@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import type { Kernel } from '../kernel/kernel.js';
 import type { Disposable, Logger } from '../sdk/context.js';
-import type { PluginStateName } from '../sdk/events.js';
 import type { Database } from '../sdk/host/database.js';
 import type { Instance, InstancesService } from '../sdk/host/instances.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
+import type { PluginStateName } from '../sdk/plugin-state.js';
 
 export interface ReplicaState {
   readonly node: string;

@@ -1,13 +1,7 @@
 import { isIP } from 'node:net';
 import { Agent, type Dispatcher, fetch, request } from 'undici';
-import {
-  type ByteExchange,
-  type ByteResponse,
-  type GuardedFetch,
-  type GuardedFetchOptions,
-  MortiseError,
-  type SocketExchange,
-} from '../sdk/index.js';
+import type { ByteExchange, ByteResponse, SocketExchange } from '../sdk/host/fetch.js';
+import { type GuardedFetch, type GuardedFetchOptions, MortiseError } from '../sdk/index.js';
 import {
   type AddressRule,
   createPinnedLookup,

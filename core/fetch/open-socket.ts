@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { WebSocket } from 'ws';
-import type { OutboundSocket, SocketExchange } from '../sdk/index.js';
+import type { SocketExchange } from '../sdk/host/fetch.js';
+import type { OutboundSocket } from '../sdk/index.js';
 
 /** Connects to an address that has been checked; `lookup` checks what its name resolves to. */
 export async function openSocket(

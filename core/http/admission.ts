@@ -1,13 +1,6 @@
 import type { DefaultState, Middleware } from 'koa';
-import {
-  adminHint,
-  type CallContext,
-  isCodedError,
-  type Logger,
-  MortiseError,
-  type Refusal,
-  type RouteContribution,
-} from '../sdk/index.js';
+import { adminHint, type CallContext, isCodedError, type Logger, MortiseError, type Refusal } from '../sdk/index.js';
+import type { RouteContribution } from '../sdk/points/route.js';
 import { newTraceContext, parseTraceparent, type Tracing } from '../telemetry/index.js';
 import { answerError, logSocketError } from './answer-error.js';
 import { type Authenticator, callerKey } from './caller.js';

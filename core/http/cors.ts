@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { CorsRule } from '../sdk/index.js';
+import type { CorsRule } from '../sdk/manifest.js';
 import type { ResponseHeaders } from './response-body.js';
 
 // Not @koa/cors: it has one rule per application and other headers for preflights than for answers. Here the rule comes

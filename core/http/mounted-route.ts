@@ -1,4 +1,5 @@
-import type { CallContext, CallOptions, ManifestMount, ManifestRoute, RouteContribution } from '../sdk/index.js';
+import type { CallContext, CallOptions, ManifestMount, ManifestRoute } from '../sdk/index.js';
+import type { RouteContribution } from '../sdk/points/route.js';
 import type { Mount } from './mounts.js';
 
 /** A declared route, with access to the contribution that serves it. */

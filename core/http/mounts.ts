@@ -1,4 +1,5 @@
-import type { CorsRule, EnvelopeTemplate, ManifestMount, SettingLimit } from '../sdk/index.js';
+import type { EnvelopeTemplate, ManifestMount } from '../sdk/index.js';
+import type { CorsRule, SettingLimit } from '../sdk/manifest.js';
 import { compileEnvelope, compileIdTemplate, defaultEnvelope, type Envelope, type RequestIds } from './envelope.js';
 import { type RefusalRow, refusalRows } from './refusals.js';
 

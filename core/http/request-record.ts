@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Counter, Histogram, Logger, MortiseError } from '../sdk/index.js';
+import type { Histogram } from '../sdk/host/metrics.js';
+import type { Counter, Logger, MortiseError } from '../sdk/index.js';
 import type { HostMetrics } from '../telemetry/index.js';
 import { readClientAddress } from './caller.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';

@@ -2,7 +2,8 @@ import { type FileHandle, open, realpath } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { extname, join, sep } from 'node:path';
 import { contentType } from 'mime-types';
-import type { RouteResponse, StaticRoute } from '../sdk/index.js';
+import type { RouteResponse } from '../sdk/index.js';
+import type { StaticRoute } from '../sdk/points/route.js';
 
 // Not `send`: it writes to the response by itself, bypassing the exchange, and follows links out of the folder.
 

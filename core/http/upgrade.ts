@@ -8,9 +8,9 @@ import {
   MortiseError,
   type Principal,
   type Refusal,
-  type SocketAuthentication,
   type UpgradeRoute,
 } from '../sdk/index.js';
+import type { SocketAuthentication } from '../sdk/points/route.js';
 import { type Authenticator, callerKey, refusalSubject } from './caller.js';
 import type { Exchange } from './exchange.js';
 import type { RouteInvoker } from './mounted-route.js';

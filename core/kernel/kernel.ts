@@ -1,8 +1,8 @@
 import { describeError, writtenInStacks } from '../messages/plugin-problem.js';
 import type { Problem } from '../messages/plugin-problems.js';
-import type { PluginStateName } from '../sdk/events.js';
 import type { InertContribution } from '../sdk/host/plugin-control.js';
 import type { StopReason } from '../sdk/plugin.js';
+import type { PluginStateName } from '../sdk/plugin-state.js';
 import type { Contribution, Points } from '../sdk/points.js';
 import type { Desired } from '../settings/types.js';
 import { runUnmarked } from './attribution.js';

@@ -1,7 +1,7 @@
 import { describeError, errorCode, PluginProblem } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
-import type { PluginStateName } from '../sdk/events.js';
 import type { StopReason } from '../sdk/plugin.js';
+import type { PluginStateName } from '../sdk/plugin-state.js';
 import { dependantsOf } from './plan.js';
 import type { PluginRecord } from './plugin-record.js';
 import { PluginRun, type PluginRunDeps } from './plugin-run.js';

@@ -1,6 +1,6 @@
 import satisfies from 'semver/functions/satisfies.js';
 import { type Problem, problem, problemOf } from '../messages/plugin-problems.js';
-import type { PluginStateName } from '../sdk/events.js';
+import type { PluginStateName } from '../sdk/plugin-state.js';
 import type { CatalogueEntry } from './catalogue.js';
 import type { KernelDeps, PluginConfigSource } from './deps.js';
 import type { LoadTimes, PluginRun } from './plugin-run.js';

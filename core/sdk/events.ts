@@ -1,4 +1,5 @@
 import type { AuditEntry } from './audit-entry.js';
+import type { PluginStateName } from './plugin-state.js';
 
 /** An alert: always logged and counted; an active `conversation` plugin turns each into an observation. */
 export interface Alert {
@@ -40,16 +41,6 @@ interface PluginStateChange {
   /** Epoch milliseconds. */
   readonly at: number;
 }
-
-export type PluginStateName =
-  | 'disabled'
-  | 'checking'
-  | 'blocked'
-  | 'starting'
-  | 'active'
-  | 'draining'
-  | 'failed'
-  | 'quarantined';
 
 /** Events of the host and of plugins; plugins widen it by declaration merging. */
 export interface HostEvents {

@@ -1,6 +1,181 @@
-/** The SDK: everything that a plugin may import. */
+/**
+ * The SDK: everything that a plugin may import. It exports what plugins name. A type that is only part of another is
+ * reached through it, such as `ReturnType<MetricsService['gauge']>`.
+ */
 
-export * from './audit-entry.js';
+// What a plugin is, and what it may do.
+
+export type { EnvelopeTemplate, ManifestMount, ManifestRoute, PluginManifest } from './manifest.js';
+export type { PluginDefinition, PluginLifecycle, RegisterHost, StartHost, Watched } from './plugin.js';
+export type { PluginHealth } from './plugin-health.js';
+
+// Widened by contracts through declaration merging, which works on star exports only.
+
+export * from './events.js';
+export * from './points/index.js';
+export * from './services.js';
+
+// Each call, its caller and its errors.
+
+export {
+  boundUser,
+  type CallContext,
+  CallView,
+  type Disposable,
+  extendContext,
+  type Logger,
+  mayConfigure,
+  type Principal,
+  platformPrincipal,
+  type TraceContext,
+} from './context.js';
+export {
+  type ArgumentReason,
+  argumentError,
+  errorTable,
+  isCodedError,
+  MortiseError,
+  type MortiseErrorOptions,
+} from './errors.js';
+
+// Calls of what other plugins contributed.
+
+export {
+  type ActiveContributions,
+  activeByKey,
+  type ContributionCache,
+  createContributionCache,
+} from './contribution-cache.js';
+export {
+  type CallEnd,
+  type CallOptions,
+  type Contribution,
+  callOptions,
+  type HeldCall,
+  type Pipeline,
+  type PipelineStage,
+  type Points,
+} from './points.js';
+
+// The extension points of the platform.
+
+export type { Channel, ChannelMessage } from './points/channel.js';
+export {
+  type ClientCommand,
+  type Command,
+  type CommandCaller,
+  type CommandFacts,
+  type CommandInput,
+  type CommandResult,
+  runsAtCaller,
+  type TextSpan,
+  wrongUsage,
+} from './points/command.js';
+export type {
+  CronNode,
+  CronNodeContext,
+  CronNodeFacts,
+  CronNodeProblem,
+  CronNodeResult,
+  CronTurnRequest,
+} from './points/cron-node.js';
+export type { GateStage, GateStageContext, GateStageFacts, GateWork } from './points/gate-stage.js';
+export type {
+  BackendFailure,
+  BackendMemory,
+  MemoryBackend,
+  MemoryBackendContext,
+  MemoryBackendFacts,
+  MemoryFilters,
+  MemoryHit,
+  MemoryItem,
+  MemorySearch,
+  StoredMemory,
+} from './points/memory-backend.js';
+export {
+  type PromptLayer,
+  type PromptRequest,
+  type PromptSource,
+  type PromptSourceFacts,
+  promptLayer,
+} from './points/prompt-source.js';
+export type {
+  GenerateEvent,
+  GenerateOption,
+  GenerateRequest,
+  ModelContentPart,
+  ModelFacts,
+  ModelMessage,
+  ModelToolCall,
+  ModelToolDefinition,
+  Provider,
+  ProviderFacts,
+  ProviderSettings,
+  RawExchange,
+  RawResponseEvent,
+  ReasoningEffort,
+  ResponseFormat,
+  ToolChoice,
+} from './points/provider.js';
+export type {
+  Route,
+  RouteContext,
+  RouteRequest,
+  RouteResponse,
+  Socket,
+  SocketHandler,
+  UpgradeRoute,
+} from './points/route.js';
+export { explainMembers, type Tool, type ToolContext, type ToolFacts } from './points/tool.js';
+
+// The services of the host.
+
+export type {
+  BatchStatement,
+  Database,
+  DatabaseCodec,
+  Dialect,
+  Migration,
+  MigrationSchema,
+  SqlValue,
+  StatementResult,
+  Transaction,
+  TransactionOption,
+} from './host/database.js';
+export type { GuardedFetch, GuardedFetchOptions, OutboundSocket } from './host/fetch.js';
+export type { FilesService } from './host/files.js';
+export { adminHint, type HttpService } from './host/http.js';
+export type { InstancesService } from './host/instances.js';
+export type { LeasesService, NamedLease } from './host/leases.js';
+export type { Counter, MetricsService } from './host/metrics.js';
+export type {
+  Finding,
+  PluginChange,
+  PluginControl,
+  PluginDetail,
+  PluginPlan,
+  PluginRow,
+  ToggleOptions,
+} from './host/plugin-control.js';
+export type { ScheduleService } from './host/schedule.js';
+export type { SchemasService, ValueIssue, ValueSchema } from './host/schemas.js';
+export type { SecretsService } from './host/secrets.js';
+export type { GuardedPaths, SettingsService } from './host/settings.js';
+
+// What points and events carry.
+
+export type { AuditEntry } from './audit-entry.js';
+export type {
+  Observation,
+  ObservationActor,
+  ObservationError,
+  ObservationInput,
+  ObservationType,
+  QualityFlag,
+} from './observation.js';
+
+// Rows and statements.
+
 export {
   createDrain,
   createGroupCommit,
@@ -10,26 +185,17 @@ export {
   type GroupOutcome,
   WriteBehind,
 } from './batching.js';
-export * from './bulk-sql.js';
-export * from './context.js';
-export * from './contribution-cache.js';
-export * from './errors.js';
-export * from './events.js';
-export * from './host/index.js';
-export * from './json.js';
+export { type InsertTarget, insertRows, jsonRows, jsonTexts, lockTable } from './bulk-sql.js';
+export { newId } from './new-id.js';
+export { openStoredSnapshot, type StoredSnapshot } from './stored-snapshot.js';
+
+// Texts, JSON and time.
+
+export { canonicalJson, isJsonObject, type JsonObject, lostNumber } from './json.js';
 export { listPage } from './list-page.js';
-export * from './make-folders.js';
-export * from './manifest.js';
+export { makeFolders } from './make-folders.js';
 export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';
-export * from './new-id.js';
-export * from './observation.js';
-export * from './plugin.js';
-export * from './plugin-health.js';
-export * from './points/index.js';
-export * from './points.js';
-export * from './server-sent-events.js';
-export * from './services.js';
-export * from './stored-snapshot.js';
+export { eventText, followEvents, readEventData } from './server-sent-events.js';
 export {
   decodeBase64,
   isBlankText,
@@ -41,4 +207,4 @@ export {
   printableText,
   readTime,
 } from './text.js';
-export * from './timing.js';
+export { type Deadline, retryCommit, serialQueue, startDeadline, Throttle, whenServing } from './timing.js';

@@ -6,7 +6,7 @@ import {
   type SchemaIssue,
   withinTime,
 } from '../schema/index.js';
-import type { EffectiveValue } from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
 import { isJsonObject } from '../sdk/json.js';
 import { convertVariable, isDoubtfulFlag } from './convert.js';
 import type { Environment, SecretVariablesOf } from './environment.js';

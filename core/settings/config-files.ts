@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { allowedBy, type JsonSchema, type SchemaCompiler } from '../schema/index.js';
-import { type Alert, type Disposable, type EffectiveValue, type Finding, MortiseError } from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
+import { type Alert, type Disposable, type Finding, MortiseError } from '../sdk/index.js';
 import { concealSecret } from '../sdk/mask.js';
 import { convertVariable } from './convert.js';
 import { type Environment, readsAny, SecretVariables, shownPath } from './environment.js';

@@ -1,4 +1,4 @@
-import type { EffectiveValue } from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
 import { isJsonObject } from '../sdk/json.js';
 import { maskSecret, redactSecrets } from '../sdk/mask.js';
 import type { ComputedConfig, Provenance } from './compute.js';

@@ -1,13 +1,6 @@
 import type { JsonSchema, SchemaIssue } from '../schema/types.js';
-import type {
-  Alert,
-  Disposable,
-  EffectiveValue,
-  Finding,
-  MortiseError,
-  SecretsService,
-  SettingsService,
-} from '../sdk/index.js';
+import type { EffectiveValue } from '../sdk/host/settings.js';
+import type { Alert, Disposable, Finding, MortiseError, SecretsService, SettingsService } from '../sdk/index.js';
 import type { LogLevel } from '../telemetry/types.js';
 
 /** A file that the process itself has replaced. */

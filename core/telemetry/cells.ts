@@ -6,7 +6,8 @@ import {
   Histogram as PromHistogram,
   type Registry,
 } from 'prom-client';
-import { type Counter, type Histogram, MortiseError } from '../sdk/index.js';
+import type { Histogram } from '../sdk/host/metrics.js';
+import { type Counter, MortiseError } from '../sdk/index.js';
 
 const maxSeries = 1_000;
 const separator = '\u0000';

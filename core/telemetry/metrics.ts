@@ -1,12 +1,6 @@
 import { collectDefaultMetrics, Gauge as PromGauge, Registry } from 'prom-client';
-import {
-  type Counter,
-  type Gauge,
-  type Histogram,
-  type MetricSample,
-  type MetricsService,
-  MortiseError,
-} from '../sdk/index.js';
+import type { Gauge, Histogram, MetricSample } from '../sdk/host/metrics.js';
+import { type Counter, type MetricsService, MortiseError } from '../sdk/index.js';
 import { CellCounter, CellHistogram } from './cells.js';
 import type { HostMetrics, MetricsRegistry } from './types.js';
 

@@ -1,4 +1,5 @@
-import type { Counter, Histogram, Logger, MetricsService, TraceContext } from '../sdk/index.js';
+import type { Histogram } from '../sdk/host/metrics.js';
+import type { Counter, Logger, MetricsService, TraceContext } from '../sdk/index.js';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 

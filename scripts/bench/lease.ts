@@ -6,7 +6,7 @@ import { wrapContribution } from '../../core/kernel/wrap-members.js';
 import { createScheduler } from '../../core/schedule/index.js';
 import type { CallContext } from '../../core/sdk/context.js';
 import { extensionPoints } from '../../core/sdk/points/declarations.js';
-import type { Tool } from '../../core/sdk/points/index.js';
+import type { Tool } from '../../core/sdk/points/tool.js';
 import { createMetrics } from '../../core/telemetry/index.js';
 import { count, json, readArguments } from '../arguments.js';
 

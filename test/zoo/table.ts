@@ -1,11 +1,11 @@
-import type { PluginStateName } from '../../core/sdk/index.js';
+import type { PluginRow } from '../../core/sdk/index.js';
 
 /** What becomes of one broken plugin. */
 export interface Expected {
   readonly plugin: string;
   /** The plugins that are dropped in, when it takes more than this one. */
   readonly with?: readonly string[];
-  readonly state: PluginStateName;
+  readonly state: PluginRow['state'];
   readonly code: string | null;
   /** What the message must name. */
   readonly message?: RegExp;

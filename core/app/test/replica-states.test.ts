@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eachDatabase, silentLog, until } from 'mortise/sdk/testing';
 import { EventBus } from '../../kernel/event-bus.js';
-import type { PluginStateName } from '../../sdk/events.js';
 import type { Database } from '../../sdk/host/database.js';
+import type { PluginStateName } from '../../sdk/plugin-state.js';
 import { pluginsSchema, sharedMigrations } from '../desired-state.js';
 import { type ReplicaStates, shareStates } from '../replicas.js';
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { Finding, LoadTreeNode, PluginDetail, PluginPlan, PluginRow } from 'mortise/sdk';
+import type { Finding, PluginControl, PluginDetail, PluginPlan, PluginRow } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { onServer, runCli } from './run-cli.js';
 
@@ -116,7 +116,7 @@ describe('the command line with a server', function () {
   });
 
   it('shows the load tree', async () => {
-    const { tree } = (await cli('plugin', 'tree', '--json')).json<{ tree: LoadTreeNode[] }>();
+    const { tree } = (await cli('plugin', 'tree', '--json')).json<{ tree: ReturnType<PluginControl['tree']> }>();
     expect(tree.find(({ key }) => key === 'upper')?.requires.map(({ key }) => key)).to.deep.equal(['base']);
     expect((await cli('plugin', 'tree')).stdout).to.match(/^upper \(active\) import .*\n {2}base \(active\)/m);
   });

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { connect } from 'node:net';
-import type { CallContext, Logger, ManifestRoute, Refusal, RouteContribution } from '../../sdk/index.js';
+import type { CallContext, Logger, ManifestRoute, Refusal } from '../../sdk/index.js';
+import type { RouteContribution } from '../../sdk/points/route.js';
 import type { HttpSettings } from '../../settings/types.js';
 import { createHttpServer, type HttpDeps, type HttpServer, type MountedRoute, type RouteInvoker } from '../index.js';
 import { testMounts } from './test-mounts.js';

@@ -1,7 +1,8 @@
 import { get, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { expect } from 'chai';
 import { WebSocket } from 'ws';
-import type { Principal, Socket, SocketAuthentication, UpgradeRoute } from '../../sdk/index.js';
+import type { Principal, Socket, UpgradeRoute } from '../../sdk/index.js';
+import type { SocketAuthentication } from '../../sdk/points/route.js';
 import { until } from '../../sdk/testing/until.js';
 import { ask, askRaw, invokerOf, route, type Served, serve, stopAll } from './serve.js';
 

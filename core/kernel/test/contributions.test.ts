@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { Disposable } from '../../sdk/context.js';
 import type { PluginDefinition, StartHost } from '../../sdk/plugin.js';
-import type { GateStage, Tool } from '../../sdk/points/index.js';
+import type { GateStage } from '../../sdk/points/gate-stage.js';
+import type { Tool } from '../../sdk/points/tool.js';
 import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
 import { echoPlugin, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';

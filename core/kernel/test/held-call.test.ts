@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CallContext } from '../../sdk/context.js';
-import type { Tool } from '../../sdk/points/index.js';
+import type { Tool } from '../../sdk/points/tool.js';
 import type { CallEnd } from '../../sdk/points.js';
 import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';

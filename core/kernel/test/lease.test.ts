@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CallContext } from '../../sdk/context.js';
 import type { StartHost } from '../../sdk/plugin.js';
-import type { Tool } from '../../sdk/points/index.js';
+import type { Tool } from '../../sdk/points/tool.js';
 import { until } from '../../sdk/testing/until.js';
 import { currentPlugin } from '../attribution.js';
 import { abortGraceMs, patienceMs } from '../lease.js';

@@ -11,19 +11,6 @@ import type { SchemasService } from './schemas.js';
 import type { SecretsService } from './secrets.js';
 import type { SettingsService } from './settings.js';
 
-export * from './database.js';
-export * from './fetch.js';
-export * from './files.js';
-export * from './http.js';
-export * from './instances.js';
-export * from './leases.js';
-export * from './metrics.js';
-export * from './plugin-control.js';
-export * from './schedule.js';
-export * from './schemas.js';
-export * from './secrets.js';
-export * from './settings.js';
-
 /** Services of the host; a manifest requests them in `permissions.services`. */
 export interface HostServices {
   database: Database;

@@ -1,6 +1,6 @@
-import type { PluginStateName } from '../events.js';
 import type { PluginManifest } from '../manifest.js';
 import type { PluginHealth } from '../plugin-health.js';
+import type { PluginStateName } from '../plugin-state.js';
 
 export interface PluginRow {
   readonly key: string;

@@ -8,16 +8,6 @@ import type { Provider, ProviderFacts } from './provider.js';
 import type { RouteContribution } from './route.js';
 import type { Tool, ToolFacts } from './tool.js';
 
-export * from './channel.js';
-export * from './command.js';
-export * from './cron-node.js';
-export * from './gate-stage.js';
-export * from './memory-backend.js';
-export * from './prompt-source.js';
-export * from './provider.js';
-export * from './route.js';
-export * from './tool.js';
-
 /** Type of the contributions of each point. Plugins extend it by declaration merging. */
 export interface ExtensionPoints {
   provider: Provider;

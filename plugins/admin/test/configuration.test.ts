@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { EffectiveValue, PluginDetail } from 'mortise/sdk';
+import type { PluginDetail, SettingsService } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 import { get, made, type Refused, rowOf, send } from './support.js';
 
@@ -112,7 +112,8 @@ describe('configuring plugins over HTTP', function () {
       config: { sized: { size: 1, token } },
     });
     const detail = JSON.stringify((await get<PluginDetail>(host, '/admin/plugins/sized')).body);
-    const values = (await get<{ values: EffectiveValue[] }>(host, '/admin/config?owner=sized')).body.values;
+    const values = (await get<{ values: ReturnType<SettingsService['effective']> }>(host, '/admin/config?owner=sized'))
+      .body.values;
     expect(detail + JSON.stringify(values)).not.to.contain(token);
     const shown = values.find(({ name }) => name === 'sized.token');
     expect(shown).to.include({ secret: true, source: 'file' });
@@ -136,7 +137,7 @@ describe('configuring plugins over HTTP', function () {
 
   it('lists every effective value with its source', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'] });
-    const { values } = (await get<{ values: EffectiveValue[] }>(host, '/admin/config')).body;
+    const { values } = (await get<{ values: ReturnType<SettingsService['effective']> }>(host, '/admin/config')).body;
     expect(values.find(({ name }) => name === 'host.http.port')).to.deep.include({
       value: 0,
       source: 'environment',
