@@ -1,5 +1,5 @@
 import type { DefaultState, Middleware } from 'koa';
-import { adminHint, type CallContext, isCodedError, type Logger, MortiseError, type Refusal } from '../sdk/index.js';
+import { type CallContext, isCodedError, type Logger, MortiseError, type Refusal } from '../sdk/index.js';
 import type { RouteContribution } from '../sdk/points/route.js';
 import { newTraceContext, parseTraceparent, type Tracing } from '../telemetry/index.js';
 import { answerError, logSocketError } from './answer-error.js';
@@ -205,7 +205,7 @@ function authenticate({ authenticator, authFailures, limiter, hosts, now }: Admi
       throw new RefusedRequest('unauthorized');
     }
     if (declaration.auth === 'admin' && !principal.admin)
-      throw new RefusedRequest('admin_required', { hint: adminHint(authenticator) });
+      throw new RefusedRequest('admin_required', { hint: authenticator.adminHint });
     return next();
   };
 }

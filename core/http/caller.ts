@@ -17,6 +17,8 @@ export interface Authenticator {
   /** The admin key is configured. */
   readonly adminKeyed: boolean;
   isAdminKey(key: string): boolean;
+  /** How a caller gets the admin right that a request lacks. */
+  readonly adminHint: string;
   /** `local`: only a caller on this machine can have sent the request. */
   identify(headers: IncomingHttpHeaders, loopback: boolean, local: boolean): Caller;
   /** The principal of a key that did not come in a header. */
@@ -32,6 +34,13 @@ interface Identity {
 }
 
 const bearerPattern = /^bearer +(\S+) *$/i;
+
+function adminHint(keyed: boolean, adminKeyed: boolean): string {
+  if (adminKeyed) return 'Send the admin key in the header X-Admin-Key.';
+  return keyed
+    ? 'Set GOVERNANCE_ADMIN_KEY on the server and send it in the header X-Admin-Key.'
+    : 'Call from the machine itself, without a proxy, or set GOVERNANCE_ADMIN_KEY on the server.';
+}
 
 export function createAuthenticator(settings: HttpSettings): Authenticator {
   const identities = readIdentities(settings);
@@ -60,6 +69,7 @@ export function createAuthenticator(settings: HttpSettings): Authenticator {
     keyed,
     adminKeyed: adminDigest !== undefined,
     isAdminKey,
+    adminHint: adminHint(keyed, adminDigest !== undefined),
     identify(headers, loopback, local) {
       const sent = keyed ? sentKeys(headers) : [];
       for (const key of sent) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type CallOptions, MortiseError, type Principal, type RouteResponse, type TraceContext } from '../sdk/index.js';
+import type { TraceContext } from '../sdk/context.js';
+import { type CallOptions, MortiseError, type Principal, type RouteResponse } from '../sdk/index.js';
 import { acceptRequestId, newCorrelationId } from '../telemetry/index.js';
 import type { ClientAddress } from './caller.js';
 import { addCorsHeaders } from './cors.js';

@@ -108,6 +108,7 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
       actors: [...new Set(settings.principals.flatMap(({ actor }) => actor ?? []))],
       adminKeyed: authenticator.adminKeyed,
       isAdminKey: authenticator.isAdminKey,
+      adminHint: authenticator.adminHint,
       asConfigured: authenticator.asConfigured,
       admitToolCall: createToolLimits(settings.toolRateLimits, now, emitRefusal),
       get draining() {

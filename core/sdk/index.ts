@@ -27,7 +27,6 @@ export {
   mayConfigure,
   type Principal,
   platformPrincipal,
-  type TraceContext,
 } from './context.js';
 export {
   type ArgumentReason,
@@ -41,7 +40,6 @@ export {
 // Calls of what other plugins contributed.
 
 export {
-  type ActiveContributions,
   activeByKey,
   type ContributionCache,
   createContributionCache,
@@ -79,14 +77,13 @@ export type {
   CronNodeResult,
   CronTurnRequest,
 } from './points/cron-node.js';
-export type { GateStage, GateStageContext, GateStageFacts, GateWork } from './points/gate-stage.js';
+export type { GateStage, GateStageContext, GateWork } from './points/gate-stage.js';
 export type {
   BackendFailure,
   BackendMemory,
   MemoryBackend,
   MemoryBackendContext,
   MemoryBackendFacts,
-  MemoryFilters,
   MemoryHit,
   MemoryItem,
   MemorySearch,
@@ -96,7 +93,6 @@ export {
   type PromptLayer,
   type PromptRequest,
   type PromptSource,
-  type PromptSourceFacts,
   promptLayer,
 } from './points/prompt-source.js';
 export type {
@@ -133,24 +129,21 @@ export { explainMembers, type Tool, type ToolContext, type ToolFacts } from './p
 export type {
   BatchStatement,
   Database,
-  DatabaseCodec,
   Dialect,
   Migration,
   MigrationSchema,
   SqlValue,
-  StatementResult,
   Transaction,
   TransactionOption,
 } from './host/database.js';
 export type { GuardedFetch, GuardedFetchOptions, OutboundSocket } from './host/fetch.js';
 export type { FilesService } from './host/files.js';
-export { adminHint, type HttpService } from './host/http.js';
+export type { HttpService } from './host/http.js';
 export type { InstancesService } from './host/instances.js';
 export type { LeasesService, NamedLease } from './host/leases.js';
 export type { Counter, MetricsService } from './host/metrics.js';
 export type {
   Finding,
-  PluginChange,
   PluginControl,
   PluginDetail,
   PluginPlan,
@@ -160,7 +153,7 @@ export type {
 export type { ScheduleService } from './host/schedule.js';
 export type { SchemasService, ValueIssue, ValueSchema } from './host/schemas.js';
 export type { SecretsService } from './host/secrets.js';
-export type { GuardedPaths, SettingsService } from './host/settings.js';
+export type { SettingsService } from './host/settings.js';
 
 // What points and events carry.
 
@@ -185,7 +178,7 @@ export {
   type GroupOutcome,
   WriteBehind,
 } from './batching.js';
-export { type InsertTarget, insertRows, jsonRows, jsonTexts, lockTable } from './bulk-sql.js';
+export { type InsertTarget, insertRows, jsonTexts, lockTable } from './bulk-sql.js';
 export { newId } from './new-id.js';
 export { openStoredSnapshot, type StoredSnapshot } from './stored-snapshot.js';
 

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { createSchemaCompiler, type JsonSchema } from '../schema/index.js';
-import type { GuardedPaths, SettingsService } from '../sdk/index.js';
+import type { GuardedPaths } from '../sdk/host/settings.js';
+import type { SettingsService } from '../sdk/index.js';
 import type { ConfigFiles } from './config-files.js';
 import { secretsFor } from './secrets.js';
 import type { HostSettings, OwnedConfig, Settings } from './types.js';

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { context, ProxyTracerProvider, type Span, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
-import type { TraceContext } from '../sdk/index.js';
+import type { TraceContext } from '../sdk/context.js';
 import type { SpanHandle, Tracing } from './types.js';
 
 // Random bytes are drawn in blocks: one call per id would cost a microsecond each.

@@ -1,5 +1,6 @@
+import type { TraceContext } from '../sdk/context.js';
 import type { Histogram } from '../sdk/host/metrics.js';
-import type { Counter, Logger, MetricsService, TraceContext } from '../sdk/index.js';
+import type { Counter, Logger, MetricsService } from '../sdk/index.js';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 

@@ -1,5 +1,4 @@
 import {
-  adminHint,
   type CallContext,
   type CommandInput,
   type HttpService,
@@ -30,7 +29,7 @@ export function commandListRoute(points: Points): Route {
 export function commandRunRoute(
   points: Points,
   audit: ChangeAudit,
-  http: Pick<HttpService, 'keyed' | 'adminKeyed'>,
+  http: Pick<HttpService, 'adminHint'>,
   refused: (refusal: Refusal) => void,
 ): Route {
   return {
@@ -43,7 +42,7 @@ export function commandRunRoute(
         refused({ reason: 'admin_required', subject: principal.id, target, correlationId });
         throw new MortiseError('admin_required', 'this action needs the admin right', {
           status: 403,
-          hint: adminHint(http),
+          hint: http.adminHint,
         });
       }
       const input = inputOf(body);

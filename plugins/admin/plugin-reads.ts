@@ -1,4 +1,4 @@
-import { MortiseError, type PluginChange, type PluginControl, type Route } from 'mortise/sdk';
+import { MortiseError, type PluginControl, type Route } from 'mortise/sdk';
 
 export function listRoute(plugins: PluginControl): Route {
   return { handle: () => ({ body: { revision: plugins.revision(), plugins: plugins.list() } }) };
@@ -23,7 +23,7 @@ export function treeRoute(plugins: PluginControl): Route {
 
 const changeMembers: ReadonlySet<string> = new Set(['key', 'enabled', 'config', 'bind']);
 
-function changesOf(body: unknown): readonly PluginChange[] {
+function changesOf(body: unknown): Parameters<PluginControl['plan']>[0] {
   const changes = (body as { changes?: unknown } | undefined)?.changes;
   if (!Array.isArray(changes)) throw invalid('/changes', 'must be a list of {key, enabled?, config?, bind?}');
   changes.forEach((change: unknown, index) => {
@@ -39,7 +39,7 @@ function changesOf(body: unknown): readonly PluginChange[] {
     const unknown = Object.keys(given).find((name) => !changeMembers.has(name));
     if (unknown !== undefined) throw invalid(`${at}/${unknown.slice(0, 64)}`, 'is not a member of a change');
   });
-  return changes as readonly PluginChange[];
+  return changes as Parameters<PluginControl['plan']>[0];
 }
 
 function invalid(path: string, rule: string): MortiseError {

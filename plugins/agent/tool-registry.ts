@@ -1,5 +1,4 @@
 import {
-  type ActiveContributions,
   type Contribution,
   type ContributionCache,
   isJsonObject,
@@ -53,7 +52,7 @@ export interface NamedFacts {
 
 interface RegistryDeps {
   readonly points: Points;
-  readonly tools: ContributionCache<ActiveContributions<'tool'>>;
+  readonly tools: ContributionCache<ReadonlyMap<string, Contribution<'tool'>>>;
   /** Names of disabled tools. */
   readonly disabled: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { ChannelsService } from 'mortise/contracts/channels';
 import type { ConversationService, QueueWait } from 'mortise/contracts/conversation';
 import type { ModelSlot, ModelsService } from 'mortise/contracts/models';
 import type { SessionsService, TurnStatus, TurnUsage } from 'mortise/contracts/sessions';
-import type { ActiveContributions, ContributionCache, MetricsService, Points, Refusal } from 'mortise/sdk';
+import type { Contribution, ContributionCache, MetricsService, Points, Refusal } from 'mortise/sdk';
 import type { Compaction } from './build-context.js';
 import type { ToolRunner } from './tool-runner.js';
 
@@ -13,8 +13,8 @@ export interface TurnDeps {
   readonly sessions: SessionsService;
   readonly conversation: ConversationService;
   readonly models: ModelsService;
-  readonly prompts: ContributionCache<ActiveContributions<'prompt-source'>>;
-  readonly channels: ContributionCache<ActiveContributions<'channel'>>;
+  readonly prompts: ContributionCache<ReadonlyMap<string, Contribution<'prompt-source'>>>;
+  readonly channels: ContributionCache<ReadonlyMap<string, Contribution<'channel'>>>;
   /** Undefined where channels cannot be configured: they have their defaults. */
   readonly channelConfigs: () => ChannelsService | undefined;
   readonly tools: ToolRunner;

@@ -8,7 +8,6 @@ import {
   type Observation,
   type ObservationInput,
   type Principal,
-  type TraceContext,
 } from 'mortise/sdk';
 import type { LiveSession } from './live-session.js';
 import { derive } from './observation/read-observation.js';
@@ -177,7 +176,7 @@ class HandlerCall implements HandlerContext {
     return this.#ctx.correlationId;
   }
 
-  get trace(): TraceContext {
+  get trace(): CallContext['trace'] {
     return this.#ctx.trace;
   }
 }

@@ -1,8 +1,8 @@
 import type { GateAction, GateScene, LowModel, ModelTier } from 'mortise/contracts/gate';
-import type { GateStageFacts, GateWork, Observation, ObservationInput, QualityFlag } from 'mortise/sdk';
+import type { GateStage, GateWork, Observation, ObservationInput, QualityFlag } from 'mortise/sdk';
 import type { CompiledConfig } from './gate-config.js';
 
-export type Slot = GateStageFacts['slot'];
+export type Slot = GateStage['slot'];
 
 export interface Proposal {
   readonly action: GateAction;

@@ -1,4 +1,4 @@
-import type { JsonObject, Principal, TraceContext } from 'mortise/sdk';
+import type { CallContext, JsonObject, Principal } from 'mortise/sdk';
 import type { Features } from './features.js';
 import type { McpServer } from './server.js';
 import type { Session } from './sessions/session.js';
@@ -10,7 +10,7 @@ export interface Caller {
   readonly principal: Principal;
   readonly requestId: string;
   readonly correlationId: string;
-  readonly trace: TraceContext;
+  readonly trace: CallContext['trace'];
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }

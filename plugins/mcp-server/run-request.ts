@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type RouteRequest, type TraceContext } from 'mortise/sdk';
+import { type CallContext, isJsonObject, type JsonObject, type RouteRequest } from 'mortise/sdk';
 import { failureOf } from './failure-of.js';
 import type { Caller, MethodCall, Outbound } from './method.js';
 import { methodNamed, methodNames } from './methods/table.js';
@@ -80,7 +80,7 @@ function unknownMethod(server: McpServer, method: string, mode: Mode): RpcFailur
 const traceparent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** The trace of `_meta`; undefined when there is a header, which the host has read. */
-export function traceOf(headers: Headers, meta: JsonObject): TraceContext | undefined {
+export function traceOf(headers: Headers, meta: JsonObject): CallContext['trace'] | undefined {
   const text = member(meta, 'traceparent');
   if (headers.traceparent !== undefined || typeof text !== 'string') return undefined;
   const [, traceId, spanId, flags] = traceparent.exec(text) ?? [];

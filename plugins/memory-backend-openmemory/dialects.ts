@@ -1,4 +1,4 @@
-import type { JsonObject, MemoryFilters, MemoryItem, MemorySearch } from 'mortise/sdk';
+import type { JsonObject, MemoryItem, MemorySearch } from 'mortise/sdk';
 import { idOf, metadataOf, objectOf, tagsOf, userOf } from './memory-format.js';
 
 export type DialectName = 'search' | 'query';
@@ -51,7 +51,7 @@ export const searchDialect: Dialect = {
 };
 
 /** Filters by the names that clients use: the server accepts any, and ignores unknown ones. */
-function clientFilters(filters: MemoryFilters): JsonObject {
+function clientFilters(filters: MemorySearch['filters']): JsonObject {
   const { kind, createdAfter, createdBefore, minScore, evidence, meta, actorUserId, other } = filters;
   return defined({
     kind: kind?.length === 1 ? kind[0] : kind,
@@ -86,7 +86,7 @@ export const queryDialect: Dialect = {
   listPath: (limit, offset) => `/memory/all?l=${limit}&u=${offset}`,
 };
 
-function sectorFilters({ minScore, createdAfter, createdBefore, other }: MemoryFilters): JsonObject {
+function sectorFilters({ minScore, createdAfter, createdBefore, other }: MemorySearch['filters']): JsonObject {
   return defined({
     sector: other?.sector,
     min_score: minScore,

@@ -1,6 +1,6 @@
 import { estimateTokens } from 'mortise/contracts/models';
 import type { Skill } from 'mortise/contracts/skills';
-import { type PromptLayer, type PromptSource, type PromptSourceFacts, promptLayer } from 'mortise/sdk';
+import { type ExtensionPointFacts, type PromptLayer, type PromptSource, promptLayer } from 'mortise/sdk';
 import { skillFiles } from './skill-folders.js';
 
 /** The layer's size in tokens up to which the texts of skills are part of it. */
@@ -55,7 +55,7 @@ function sum(values: readonly number[]): number {
 }
 
 /** The prompt source of the enabled skills. */
-export function skillsSource(facts: PromptSourceFacts, list: () => readonly Skill[]): PromptSource {
+export function skillsSource(facts: ExtensionPointFacts['prompt-source'], list: () => readonly Skill[]): PromptSource {
   return {
     ...facts,
     async build() {

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { CommandLine } from 'mortise/contracts/tool-shell';
-import type { GuardedPaths } from 'mortise/sdk';
+import type { SettingsService } from 'mortise/sdk';
 import { shellError } from './errors.js';
 
 export interface ShellChoice {
@@ -51,7 +51,7 @@ export function findProgram(name: string, path = '/usr/bin:/bin'): string | unde
 export interface SandboxFolders {
   /** Real path of the workspace, the only folder that stays writable. */
   readonly workspace: string;
-  readonly guarded: GuardedPaths;
+  readonly guarded: SettingsService['guardedPaths'];
   /** Folders of the data directory that may be read. */
   readonly readable: readonly string[];
 }

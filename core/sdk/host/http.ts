@@ -21,6 +21,8 @@ export interface HttpService {
   readonly adminKeyed: boolean;
   /** Compares in constant time; false when no admin key is configured. */
   isAdminKey(key: string): boolean;
+  /** How a caller gets the admin right that a request lacks, in one sentence. */
+  readonly adminHint: string;
   /**
    * Counts a tool call against its caller's limit for the tool, across all endpoints. A refusal is audited like that of
    * a request.
@@ -29,12 +31,4 @@ export interface HttpService {
   admitToolCall(tool: string, call: Pick<CallContext, 'principal' | 'correlationId'>): void;
   /** The process is shutting down and answers new requests with 503. */
   readonly draining: boolean;
-}
-
-/** How a caller gets the admin right that a request lacks. */
-export function adminHint({ keyed, adminKeyed }: Pick<HttpService, 'keyed' | 'adminKeyed'>): string {
-  if (adminKeyed) return 'Send the admin key in the header X-Admin-Key.';
-  return keyed
-    ? 'Set GOVERNANCE_ADMIN_KEY on the server and send it in the header X-Admin-Key.'
-    : 'Call from the machine itself, without a proxy, or set GOVERNANCE_ADMIN_KEY on the server.';
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type BatchStatement, type Dialect, insertRows, jsonRows, type Transaction } from 'mortise/sdk';
+import { type BatchStatement, type Dialect, insertRows, type Transaction } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { decideSlots, type SlotDecision } from '../decide-slots.js';
@@ -8,6 +8,7 @@ import { slotKey } from '../idempotency-key.js';
 import { type EffectiveRuntime, effectiveRuntime } from '../read-job-spec.js';
 import { readSchedule, type SlotSeries, slotsOf } from '../schedule/schedule.js';
 import { slotText, timeText } from '../times.js';
+import { jsonRows } from './json-rows.js';
 import { type JobRow, newRunId } from './rows.js';
 
 type ClaimDeps = Pick<CronDeps, 'database' | 'clock' | 'log' | 'instances' | 'metrics'>;

@@ -3,7 +3,6 @@ import {
   createTransactionGroup,
   type Dialect,
   type GroupCommit,
-  jsonRows,
   jsonTexts,
   type Transaction,
 } from 'mortise/sdk';
@@ -11,6 +10,7 @@ import type { CronRun, WorkflowExecution } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
 import { timeText } from '../times.js';
+import { jsonRows } from './json-rows.js';
 import { lockJobs, newRunId, type RunRow } from './rows.js';
 import type { StartedRun } from './start-runs.js';
 

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import {
   type BatchStatement,
   type Database,
-  type DatabaseCodec,
   type JsonObject,
   jsonTexts,
   maskDeep,
@@ -66,7 +65,7 @@ export interface Job {
   readonly state: CronJobState;
 }
 
-export function jobOf(row: JobRow, codec: DatabaseCodec): Job {
+export function jobOf(row: JobRow, codec: Database['codec']): Job {
   return {
     id: row.job_id,
     enabled: codec.parseFlag(row.enabled),

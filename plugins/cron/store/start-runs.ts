@@ -1,8 +1,9 @@
-import { type BatchStatement, jsonRows, jsonTexts, type Principal, type Transaction } from 'mortise/sdk';
+import { type BatchStatement, jsonTexts, type Principal, type Transaction } from 'mortise/sdk';
 import type { CronJobSpec } from '../contract/index.js';
 import type { CronDeps } from '../cron-deps.js';
 import { effectiveRuntime } from '../read-job-spec.js';
 import { timeText } from '../times.js';
+import { jsonRows } from './json-rows.js';
 import { isHeldByFile } from './lease-files.js';
 import { lockJobs, newCorrelationId, newLeaseId, type RunRow } from './rows.js';
 

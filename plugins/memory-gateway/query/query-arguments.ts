@@ -1,5 +1,5 @@
 import type { LedgerFilters, TextQuestion } from 'mortise/contracts/logbook';
-import { argumentError, type MemoryFilters, readTime } from 'mortise/sdk';
+import { argumentError, type MemorySearch, readTime } from 'mortise/sdk';
 import { refuseLostNumbers } from '../errors.js';
 import { spaceProblem } from '../policy/decide.js';
 
@@ -8,7 +8,7 @@ export interface QueryArguments {
   readonly query: string;
   /** Without duplicates, in the order given. */
   readonly spaces: readonly string[];
-  readonly filters: MemoryFilters;
+  readonly filters: MemorySearch['filters'];
   readonly topK: number;
 }
 
@@ -42,7 +42,7 @@ function present<T extends object>(members: T): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as T;
 }
 
-function readFilters(filters: Json): MemoryFilters {
+function readFilters(filters: Json): MemorySearch['filters'] {
   const { kind, min_score: minScore, evidence, meta, actor_user_id: actorUserId, explain, context } = filters;
   const other = Object.fromEntries(Object.entries(filters).filter(([name]) => !knownFilters.has(name)));
   return present({
@@ -56,7 +56,7 @@ function readFilters(filters: Json): MemoryFilters {
     explain: explain as boolean | undefined,
     context: context as boolean | undefined,
     other: Object.keys(other).length === 0 ? undefined : other,
-  }) as MemoryFilters;
+  }) as MemorySearch['filters'];
 }
 
 /**
@@ -89,7 +89,7 @@ export function ledgerFilters({
   evidence,
   meta,
   actorUserId,
-}: MemoryFilters): LedgerFilters {
+}: MemorySearch['filters']): LedgerFilters {
   return present({ kind, createdAfter, createdBefore, evidence, meta, actorUserId });
 }
 

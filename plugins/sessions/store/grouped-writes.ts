@@ -1,11 +1,4 @@
-import {
-  createGroupCommit,
-  type Database,
-  type GroupOutcome,
-  type SqlValue,
-  type StatementResult,
-  type Transaction,
-} from 'mortise/sdk';
+import { createGroupCommit, type Database, type GroupOutcome, type SqlValue, type Transaction } from 'mortise/sdk';
 
 type Work<T> = (trx: Transaction) => Promise<T>;
 
@@ -37,11 +30,11 @@ export class GroupedWrites {
   }
 
   /** One statement that must not be late: it goes before all that waits. */
-  async urgent(sql: string, bindings: readonly SqlValue[]): Promise<StatementResult<object>> {
+  async urgent(sql: string, bindings: readonly SqlValue[]): ReturnType<Database['statement']> {
     if (this.#database.dialect !== 'sqlite') return this.#database.statement(sql, bindings);
     this.#database.query();
     const work = (trx: Transaction) => this.#database.statement(sql, bindings, { trx });
-    return this.#group.submit(work, 'first') as Promise<StatementResult<object>>;
+    return this.#group.submit(work, 'first') as ReturnType<Database['statement']>;
   }
 
   #commit(works: readonly Work<unknown>[]): Promise<readonly GroupOutcome<unknown>[]> {
