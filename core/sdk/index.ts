@@ -185,9 +185,9 @@ export { openStoredSnapshot, type StoredSnapshot } from './stored-snapshot.js';
 // Texts, JSON and time.
 
 export { canonicalJson, isJsonObject, type JsonObject, lostNumber } from './json.js';
-export { listPage } from './list-page.js';
 export { makeFolders } from './make-folders.js';
 export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';
+export { listPage, pageOf, readCursor, readLimit, writeCursor } from './paging.js';
 export { eventText, followEvents, readEventData } from './server-sent-events.js';
 export {
   decodeBase64,

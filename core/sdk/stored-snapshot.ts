@@ -1,5 +1,5 @@
 import type { Disposable } from './context.js';
-import type { Database } from './host/database.js';
+import type { Database, Transaction } from './host/database.js';
 import type { StartHost } from './plugin.js';
 
 /** An in-memory copy of rows that are often read and rarely changed: configuration documents, catalogues, users' lists. */
@@ -8,12 +8,19 @@ export interface StoredSnapshot<T> {
   readonly current: T;
   /** Reads the rows again. Await it after a change, so that the next request sees it. */
   refresh(): Promise<T>;
+  /**
+   * Changes the rows, and notifies the replicas, in one transaction. The copy then has the change, except within the
+   * transaction `outer` of the caller, who refreshes it after the commit.
+   *
+   * @param what is sent with the notification
+   */
+  change(what: string, write: (trx: Transaction) => Promise<unknown>, outer?: Transaction): Promise<void>;
   /** Calls after each later read, whether its rows have changed or not. */
   onRead(run: (value: T) => void): Disposable;
 }
 
 interface SnapshotOptions<T> {
-  readonly database: Pick<Database, 'listen'>;
+  readonly database: Pick<Database, 'listen' | 'notify' | 'transaction'>;
   /** Notified in the transaction of every change. */
   readonly channel: string;
   read(): Promise<T>;
@@ -82,6 +89,15 @@ export async function openStoredSnapshot<T>(
       return current;
     },
     refresh,
+    async change(what, write, outer) {
+      const run = async (trx: Transaction): Promise<void> => {
+        await write(trx);
+        await database.notify(channel, what, { trx });
+      };
+      if (outer) return run(outer);
+      await database.transaction(run);
+      await refresh();
+    },
     onRead(run) {
       listeners.add(run);
       return { dispose: () => void listeners.delete(run) };

@@ -37,7 +37,6 @@ const stopMs = 20_000;
 export default function cron(): PluginDefinition<Config> {
   return {
     key: 'cron',
-    register() {},
     async start(host) {
       const { config } = host;
       const database = host.use('database');

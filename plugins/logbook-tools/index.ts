@@ -26,7 +26,6 @@ const tools: Readonly<Record<string, ToolCode>> = {
 export default function logbookTools(): PluginDefinition {
   return {
     key: 'logbook-tools',
-    register() {},
     start(host) {
       const deps: ToolDeps = {
         database: host.use('database'),

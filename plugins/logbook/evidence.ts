@@ -1,5 +1,5 @@
 import type { KeyValues, StoredEvidence } from 'mortise/contracts/logbook';
-import { type Database, jsonTexts } from 'mortise/sdk';
+import { type Database, jsonTexts, type TransactionOption } from 'mortise/sdk';
 
 /** Longer numbers do not fit the column. */
 const LARGEST_ID = /^\d{1,15}$/;
@@ -22,22 +22,24 @@ export function createStoredEvidence(database: Database): StoredEvidence {
 
 /** Small JSON values by namespace and key. */
 export function createKeyValues(database: Database): KeyValues {
+  const table = (options?: TransactionOption) => database.query(options)(database.table('logbook.kv'));
   return {
     async get(namespace, key, options) {
-      const { rows } = await database.statement<{ value_json: string | null }>(
-        'select value_json from {logbook.kv} where namespace = ? and key = ?',
-        [namespace, key],
-        options,
-      );
-      return rows[0] === undefined ? undefined : database.codec.parseJson(rows[0].value_json);
+      const row: { value_json: string | null } | undefined = await table(options)
+        .where({ namespace, key })
+        .first('value_json');
+      return row === undefined ? undefined : database.codec.parseJson(row.value_json);
     },
     async set(namespace, key, value, options) {
-      await database.statement(
-        `insert into {logbook.kv} (namespace, key, value_json, updated_at) values (?, ?, ?, ?)
-         on conflict (namespace, key) do update set value_json = excluded.value_json, updated_at = excluded.updated_at`,
-        [namespace, key, database.codec.json(value), database.codec.time(Date.now())],
-        options,
-      );
+      await table(options)
+        .insert({
+          namespace,
+          key,
+          value_json: database.codec.json(value),
+          updated_at: database.codec.time(Date.now()),
+        })
+        .onConflict(['namespace', 'key'])
+        .merge();
     },
   };
 }

@@ -13,9 +13,6 @@ interface SettingsColumns {
 /** Maximum age of cached settings, milliseconds. */
 const CACHED_MS = 1_000;
 
-const selectText = `select project_key, team_write_enabled, policy_json, version, updated_by, updated_at
-  from {governance.settings} where project_key = ?`;
-
 function settingsOf(database: Database, row: SettingsColumns): GovernanceSettings {
   return {
     projectKey: row.project_key,
@@ -39,15 +36,14 @@ function mergePolicy(
 export function createGovernanceSettings(database: Database, now: () => number = Date.now): GovernanceStore {
   const cached = new Map<string, { readonly until: number; readonly settings: Promise<GovernanceSettings> }>();
 
+  const table = (trx?: Transaction) => database.query({ trx })(database.table('governance.settings'));
+
+  /** With `trx` it locks the row. */
   const read = async (projectKey: string, trx?: Transaction): Promise<GovernanceSettings> => {
-    const lock = trx !== undefined && database.dialect === 'postgres' ? ' for update' : '';
-    const found = await database.statement<SettingsColumns>(selectText + lock, [projectKey], { trx });
-    if (found.rows[0] !== undefined) return settingsOf(database, found.rows[0]);
-    await database.statement(
-      'insert into {governance.settings} (project_key) values (?) on conflict (project_key) do nothing',
-      [projectKey],
-      { trx },
-    );
+    const found = table(trx).where({ project_key: projectKey });
+    const row: SettingsColumns | undefined = await (trx === undefined ? found : found.forUpdate()).first();
+    if (row !== undefined) return settingsOf(database, row);
+    await table(trx).insert({ project_key: projectKey }).onConflict('project_key').ignore();
     return read(projectKey, trx);
   };
 
@@ -61,13 +57,15 @@ export function createGovernanceSettings(database: Database, now: () => number =
     if (patch.teamWriteEnabled === undefined && patch.policy === undefined) return before;
     const teamWriteEnabled = patch.teamWriteEnabled ?? before.teamWriteEnabled;
     const policy = mergePolicy(before.policy, patch.policy ?? {});
-    await database.statement(
-      `update {governance.settings}
-       set team_write_enabled = ?, policy_json = ?, version = version + 1, updated_by = ?, updated_at = ?
-       where project_key = ?`,
-      [teamWriteEnabled, database.codec.json(policy), updatedBy, database.codec.time(now()), projectKey],
-      { trx },
-    );
+    await table(trx)
+      .where({ project_key: projectKey })
+      .increment('version')
+      .update({
+        team_write_enabled: teamWriteEnabled,
+        policy_json: database.codec.json(policy),
+        updated_by: updatedBy,
+        updated_at: database.codec.time(now()),
+      });
     // After the commit: a concurrent read must not cache the previous row.
     database.afterCommit(trx, () => cached.delete(projectKey));
     return read(projectKey, trx);

@@ -11,7 +11,6 @@ export default function logbook(): PluginDefinition {
   let refusals: RefusalAudit | undefined;
   return {
     key: 'logbook',
-    register() {},
     async start(host) {
       const database = host.use('database');
       await database.migrate(migrations);

@@ -1,5 +1,5 @@
 import type { Users } from 'mortise/contracts/logbook';
-import type { Database } from 'mortise/sdk';
+import type { Database, TransactionOption } from 'mortise/sdk';
 
 interface UserColumns {
   readonly user_id: string;
@@ -14,9 +14,10 @@ interface UserColumns {
 const REMEMBERED_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 
-/** People and agents of `identity.users`. */
+/** People and agents of `identity.users`. Memory writes wait for `isActive` and `add`: these are prepared statements. */
 export function createUsers(database: Database, now: () => number = Date.now): Users {
   const activeUntil = new Map<string, number>();
+  const table = (options?: TransactionOption) => database.query(options)(database.table('identity.users'));
 
   return {
     async isActive(userId, options) {
@@ -43,21 +44,14 @@ export function createUsers(database: Database, now: () => number = Date.now): U
       return changes > 0;
     },
     async setActive(userId, active, options) {
-      const { changes } = await database.statement(
-        'update {identity.users} set is_active = ?, updated_at = ? where user_id = ?',
-        [active, database.codec.time(now()), userId],
-        options,
-      );
+      const changes = await table(options)
+        .where({ user_id: userId })
+        .update({ is_active: active, updated_at: database.codec.time(now()) });
       activeUntil.delete(userId);
       return changes > 0;
     },
     async list(options) {
-      const { rows } = await database.statement<UserColumns>(
-        `select user_id, display_name, is_active, roles_json, created_at, updated_at
-         from {identity.users} order by user_id`,
-        [],
-        options,
-      );
+      const rows: readonly UserColumns[] = await table(options).orderBy('user_id');
       return rows.map((row) => ({
         userId: row.user_id,
         displayName: row.display_name,

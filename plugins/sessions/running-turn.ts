@@ -123,7 +123,9 @@ export class RunningTurn implements OpenTurn {
     let attempts = 0;
     try {
       await retryCommit(
-        () => {
+        async () => {
+          // The caller was told that the claim is lost, so the outcome must not be stored any more.
+          if (this.#loss) throw this.#loss;
           attempts += 1;
           return closeTurn(store, turn, outcome);
         },

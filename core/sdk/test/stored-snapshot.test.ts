@@ -6,21 +6,26 @@ function store() {
   const reads: { resolve: (value: string) => void; reject: (error: Error) => void }[] = [];
   let notified = (): void => undefined;
   const warnings: unknown[] = [];
+  const sent: unknown[] = [];
   const log = { warn: (fields: unknown) => void warnings.push(fields) } as never;
   const opened = openStoredSnapshot<string>(
     { log, own: (owned) => owned, every: () => ({ dispose() {} }) },
     {
       database: {
-        async listen(_channel, run) {
+        async listen(_channel: string, run: (payload: string) => void) {
           notified = () => run('');
           return { dispose() {} };
         },
-      },
+        transaction: (run: (trx: never) => unknown) => run('own' as never),
+        notify: async (channel: string, payload: string, options: { trx: never }) => {
+          sent.push([channel, payload, options.trx]);
+        },
+      } as never,
       channel: 'rows',
       read: () => new Promise((resolve, reject) => reads.push({ resolve, reject })),
     },
   );
-  return { opened, reads, warnings, notify: () => notified() };
+  return { opened, reads, warnings, sent, notify: () => notified() };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -35,6 +40,26 @@ describe('a snapshot of stored rows', () => {
     reads[1]?.resolve('second');
     await settled();
     expect(snapshot.current).to.equal('second');
+  });
+
+  it("is changed in a transaction with its notification, and read again unless the transaction is the caller's", async () => {
+    const { opened, reads, sent } = store();
+    reads[0]?.resolve('first');
+    const snapshot = await opened;
+    const written: unknown[] = [];
+    const write = async (trx: unknown) => written.push(trx);
+    await snapshot.change('one', write, 'outer' as never);
+    expect([snapshot.current, reads.length]).to.deep.equal(['first', 1]);
+    const changed = snapshot.change('two', write);
+    await settled();
+    reads[1]?.resolve('second');
+    await changed;
+    expect(snapshot.current).to.equal('second');
+    expect(written).to.deep.equal(['outer', 'own']);
+    expect(sent).to.deep.equal([
+      ['rows', 'one', 'outer'],
+      ['rows', 'two', 'own'],
+    ]);
   });
 
   it('reads once more for a change during a read, whatever the number of changes', async () => {

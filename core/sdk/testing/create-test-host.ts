@@ -35,6 +35,8 @@ export interface TestHostOptions {
   readonly database?: Readonly<Record<string, string>>;
   /** Uses this data directory and keeps it, to start a second host on the data of a first one. */
   readonly dataDir?: string;
+  /** Shipped plugins that the test makes fail at their start; any other failure ends the test. */
+  readonly mayFail?: readonly string[];
   /** Opens a port on loopback. Default true. */
   readonly listen?: boolean;
 }
@@ -120,6 +122,12 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
     logTo: { write: (line) => void logs.push(line) },
   });
   await app.boot();
+  const mayFail = [...extraEntries.map((entry) => entry.key), ...(options.mayFail ?? [])];
+  if (app.control.list().some(({ key, state }) => state === 'failed' && !mayFail.includes(key))) {
+    const why = notActive(app);
+    await app.stop(Date.now());
+    throw new Error(`The platform did not start: ${why}`);
+  }
   const origin = options.listen === false ? '' : (await app.listen()).origin;
   let stopped: Promise<void> | undefined;
   const host: TestHost = {

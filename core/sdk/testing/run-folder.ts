@@ -29,7 +29,8 @@ export function runFolder(): string {
   const folder = mkdtempSync(join(base, prefix));
   chmodSync(folder, 0o755);
   writeFileSync(join(folder, 'owner'), String(process.pid));
-  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // A server that is ending may still write.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   process.once('exit', remove);
   // These signals would end the process without an exit event. mocha handles SIGINT itself, and exits.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

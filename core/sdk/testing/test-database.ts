@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSettings, PostgresParts, PostgresSettings } from '../../database/settings.js';
+import type { DatabaseSettings, PostgresAddress, PostgresSettings } from '../../database/settings.js';
 import type { Dialect } from '../host/database.js';
 import { type ControlConnection, controlConnection } from './control-connection.js';
 import { startPostgres, type ThrowAwayPostgres } from './postgres.js';
@@ -23,7 +23,7 @@ for (const name of Object.keys(process.env)) {
 }
 
 let folder: string | undefined;
-let server: Promise<PostgresParts> | undefined;
+let server: Promise<PostgresAddress> | undefined;
 let count = 0;
 
 /** An unused path in this run's folder, which is removed with the run. */
@@ -79,7 +79,7 @@ async function sqliteDatabase(): Promise<TestDatabase> {
   };
 }
 
-async function postgresDatabase(base: PostgresParts): Promise<TestDatabase> {
+async function postgresDatabase(base: PostgresAddress): Promise<TestDatabase> {
   const server = await controlConnection(settingsOf(base));
   const name = await server.createDatabase(base.database).finally(() => server.close());
   const connection = { ...base, database: name };
@@ -107,23 +107,23 @@ async function postgresDatabase(base: PostgresParts): Promise<TestDatabase> {
   };
 }
 
-function settingsOf(connection: PostgresParts): PostgresSettings {
+function settingsOf(connection: PostgresAddress): PostgresSettings {
   return { dialect: 'postgres', connection };
 }
 
 /** The server in `TEST_DATABASE_HOST`, the run's server, or one of this process, started on first use. */
-function postgresServer(): Promise<PostgresParts> {
+function postgresServer(): Promise<PostgresAddress> {
   server ??= externalServer() ?? sharedServer() ?? throwAwayServer();
   return server;
 }
 
 /** The server that the processes of one test run share: see shared-postgres.ts. */
-function sharedServer(): Promise<PostgresParts> | undefined {
+function sharedServer(): Promise<PostgresAddress> | undefined {
   const port = Number(process.env.MORTISE_TEST_POSTGRES_PORT);
-  return port > 0 ? Promise.resolve(throwAwayParts(port)) : undefined;
+  return port > 0 ? Promise.resolve(throwAwayAddress(port)) : undefined;
 }
 
-function externalServer(): Promise<PostgresParts> | undefined {
+function externalServer(): Promise<PostgresAddress> | undefined {
   const host = process.env.TEST_DATABASE_HOST?.trim();
   if (!host) return undefined;
   return Promise.resolve({
@@ -135,19 +135,19 @@ function externalServer(): Promise<PostgresParts> | undefined {
   });
 }
 
-async function throwAwayServer(): Promise<PostgresParts> {
+async function throwAwayServer(): Promise<PostgresAddress> {
   const { port } = await ownPostgres();
-  return testServerParts(port);
+  return testServerAddress(port);
 }
 
 /** Returns the connection of a throw-away server's test database, created if missing. */
-export async function testServerParts(port: number): Promise<PostgresParts> {
-  const parts = throwAwayParts(port);
+export async function testServerAddress(port: number): Promise<PostgresAddress> {
+  const parts = throwAwayAddress(port);
   const server = await controlConnection(settingsOf({ ...parts, database: 'postgres' }), { guarded: false });
   await server.createNamedDatabase(parts.database).finally(() => server.close());
   return parts;
 }
 
-function throwAwayParts(port: number): PostgresParts {
+function throwAwayAddress(port: number): PostgresAddress {
   return { host: '127.0.0.1', port, user: 'postgres', password: '', database: 'mortise_test' };
 }

@@ -1,20 +1,16 @@
-import type { Route } from 'mortise/sdk';
+import { pageOf, type Route, readCursor, readLimit } from 'mortise/sdk';
 import type { CronOperations } from '../operations.js';
-import { pageOf, readCursor, readLimit } from './paging.js';
-
-/** Jobs of one page of the list. */
-const maxJobs = 1_000;
 
 /** `GET /cron/jobs`: by name and id; pages only with `limit`. */
 export function listJobsRoute(operations: CronOperations): Route {
   return {
     async handle({ query }, ctx) {
-      const after = readCursor(query, 2);
+      const after = readCursor(query.get('cursor'), 'string', 'string');
       if (query.get('limit') === null && !after) {
         return { body: (await operations.list(ctx.principal)).map(({ spec }) => spec) };
       }
-      const limit = readLimit(query, maxJobs, maxJobs);
-      const jobs = await operations.list(ctx.principal, { limit: limit + 1, after: after && [after[0], after[1]] });
+      const limit = readLimit(query.get('limit'));
+      const jobs = await operations.list(ctx.principal, { limit: limit + 1, after });
       const page = pageOf(jobs, limit, ({ spec }) => [spec.name, spec.id], ctx);
       return { body: page.map(({ spec }) => spec) };
     },

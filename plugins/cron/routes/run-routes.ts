@@ -1,8 +1,7 @@
-import type { Route } from 'mortise/sdk';
+import { pageOf, type Route, readCursor, readLimit } from 'mortise/sdk';
 import type { CronRunStatus } from '../contract/index.js';
 import { cronError } from '../errors.js';
 import type { CronOperations } from '../operations.js';
-import { pageOf, readCursor, readLimit } from './paging.js';
 
 const statuses: readonly CronRunStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted'];
 
@@ -14,9 +13,9 @@ export function listRunsRoute(operations: CronOperations): Route {
       if (status !== undefined && !statuses.some((known) => known === status)) {
         throw cronError('invalid_request', { message: `status must be one of: ${statuses.join(', ')}` });
       }
-      const limit = readLimit(query, 50, 1_000);
-      const after = readCursor(query, 2);
-      const page = { limit: limit + 1, after: after && ([after[0], after[1]] as const) };
+      const limit = readLimit(query.get('limit'), 50);
+      const after = readCursor(query.get('cursor'), 'string', 'string');
+      const page = { limit: limit + 1, after };
       const runs = await operations.runs(ctx.principal, params.job_id ?? '', page, status);
       return { body: pageOf(runs, limit, ({ position }) => position, ctx).map(({ run }) => run) };
     },
@@ -27,8 +26,8 @@ export function listRunsRoute(operations: CronOperations): Route {
 export function listSlotsRoute(operations: CronOperations): Route {
   return {
     async handle({ params, query }, ctx) {
-      const limit = readLimit(query, 200, 1_000);
-      const after = readCursor(query, 1);
+      const limit = readLimit(query.get('limit'), 200);
+      const after = readCursor(query.get('cursor'), 'string');
       const range = { from: query.get('from') ?? undefined, to: query.get('to') ?? undefined };
       const page = { limit: limit + 1, after: after?.[0] };
       const slots = await operations.slots(ctx.principal, params.job_id ?? '', page, range);

@@ -2,7 +2,7 @@ import { cronError } from '../errors.js';
 
 /** The accepted values of one field, with the nearest one to each value. */
 export interface FieldValues {
-  /** Ascending, without repetitions. */
+  /** Ascending, without duplicates. */
   readonly values: readonly number[];
   /** By value: the smallest accepted value from it on; -1 for none. */
   readonly from: Int8Array;

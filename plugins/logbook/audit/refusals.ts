@@ -12,16 +12,6 @@ interface Tally {
 /** Above this many distinct tallies, subjects are merged into `many`. */
 const MOST_TALLIES = 2_000;
 
-/** Audit reason by refusal reason. */
-const auditReasons: Readonly<Record<Refusal['reason'], string>> = {
-  auth_failed: 'auth_failed',
-  host_refused: 'host_refused',
-  origin_refused: 'origin_refused',
-  rate_limited: 'rate_limited',
-  admin_required: 'admin_required',
-  forbidden: 'forbidden',
-};
-
 /** Counts refusals, so that a flood becomes one audit row per second instead of a full disk. */
 interface RefusalTally {
   add(refusal: Refusal): void;
@@ -65,7 +55,7 @@ function toEntry({ refusal, first, count }: Tally): AuditEntry {
   return {
     action: 'reject',
     operation: 'gate',
-    reason: `${auditReasons[refusal.reason]}:${refusal.target}`,
+    reason: `${refusal.reason}:${refusal.target}`,
     principal: refusal.subject,
     correlationId: refusal.correlationId,
     evidence: {

@@ -1,5 +1,5 @@
 import type { Attachment, Attachments, NewAttachment } from 'mortise/contracts/logbook';
-import type { Database, Transaction } from 'mortise/sdk';
+import type { Database, Transaction, TransactionOption } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface AttachmentColumns {
@@ -13,7 +13,7 @@ interface AttachmentColumns {
   readonly created_at: string;
 }
 
-const columns = 'attachment_id, item_id, kind, uri, sha256, size_bytes, meta_json, created_at' as const;
+const columns = ['attachment_id', 'item_id', 'kind', 'uri', 'sha256', 'size_bytes', 'meta_json', 'created_at'];
 
 /** The files of items: `logbook.attachments`. */
 export function createAttachments(database: Database): Attachments {
@@ -28,7 +28,8 @@ export function createAttachments(database: Database): Attachments {
     meta: codec.parseJson<Record<string, unknown> | null>(row.meta_json) ?? {},
     createdAt: codec.parseTime(row.created_at) ?? '',
   });
-  const table: PagedTable<AttachmentColumns, Attachment> = {
+  const attachments = (options?: TransactionOption) => database.query(options)(database.table('logbook.attachments'));
+  const paged: PagedTable<AttachmentColumns, Attachment> = {
     table: 'logbook.attachments',
     columns,
     key: 'attachment_id',
@@ -36,32 +37,36 @@ export function createAttachments(database: Database): Attachments {
   };
 
   const insert = async (given: NewAttachment, sha256: string, trx: Transaction): Promise<Attachment | undefined> => {
-    const { rows } = await database.statement<AttachmentColumns>(
-      `insert into {logbook.attachments} (item_id, kind, uri, sha256, size_bytes, meta_json)
-       values (?, ?, ?, ?, ?, ?) on conflict (item_id, kind, sha256) do nothing returning ${columns}`,
-      [given.itemId, given.kind, given.uri, sha256, given.sizeBytes ?? null, codec.json(given.meta ?? {})],
-      { trx },
-    );
+    const rows: readonly AttachmentColumns[] = await attachments({ trx })
+      .insert({
+        item_id: given.itemId,
+        kind: given.kind,
+        uri: given.uri,
+        sha256,
+        size_bytes: given.sizeBytes ?? null,
+        meta_json: codec.json(given.meta ?? {}),
+      })
+      .onConflict(['item_id', 'kind', 'sha256'])
+      .ignore()
+      .returning(columns);
     return rows[0] && rowOf(rows[0]);
   };
 
   const attach = async (given: NewAttachment, trx: Transaction) => {
-    const item = await database.statement(
+    const item: unknown = await database
+      .query({ trx })(database.table('logbook.items'))
+      .where({ item_id: given.itemId })
       // Locks the item against deletion until the commit.
-      `select item_id from {logbook.items} where item_id = ? ${database.dialect === 'postgres' ? 'for key share' : ''}`,
-      [given.itemId],
-      { trx },
-    );
-    if (item.rows.length === 0) return null;
+      .forKeyShare()
+      .first('item_id');
+    if (item === undefined) return null;
     const sha256 = given.sha256.toLowerCase();
     const created = await insert(given, sha256, trx);
     if (created !== undefined) return { attachment: created, created: true };
-    const { rows } = await database.statement<AttachmentColumns>(
-      `select ${columns} from {logbook.attachments} where item_id = ? and kind = ? and sha256 = ?`,
-      [given.itemId, given.kind, sha256],
-      { trx },
-    );
-    return { attachment: rowOf(rows[0] as AttachmentColumns), created: false };
+    const existing: AttachmentColumns = await attachments({ trx })
+      .where({ item_id: given.itemId, kind: given.kind, sha256 })
+      .first(columns);
+    return { attachment: rowOf(existing), created: false };
   };
 
   return {
@@ -69,15 +74,13 @@ export function createAttachments(database: Database): Attachments {
     async get(attachmentId, options) {
       // PostgreSQL rejects numbers outside bigint.
       if (!Number.isSafeInteger(attachmentId)) return null;
-      const { rows } = await database.statement<AttachmentColumns>(
-        `select ${columns} from {logbook.attachments} where attachment_id = ?`,
-        [attachmentId],
-        options,
-      );
-      return rows[0] === undefined ? null : rowOf(rows[0]);
+      const row: AttachmentColumns | undefined = await attachments(options)
+        .where({ attachment_id: attachmentId })
+        .first(columns);
+      return row === undefined ? null : rowOf(row);
     },
     query({ itemId, kind, sha256, ...page }, options) {
-      return readPage(database, table, { item_id: itemId, kind, sha256: sha256?.toLowerCase() }, page, options);
+      return readPage(database, paged, { item_id: itemId, kind, sha256: sha256?.toLowerCase() }, page, options);
     },
   };
 }

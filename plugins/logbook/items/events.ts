@@ -14,8 +14,17 @@ interface EventColumns {
   readonly created_at: string;
 }
 
-const columns =
-  'event_id, item_id, event_type, status_from, status_to, payload_json, actor_user_id, source, created_at' as const;
+const columns = [
+  'event_id',
+  'item_id',
+  'event_type',
+  'status_from',
+  'status_to',
+  'payload_json',
+  'actor_user_id',
+  'source',
+  'created_at',
+];
 
 /** What happened to items: `logbook.events`. */
 export function createEvents(database: Database): Events {
@@ -35,31 +44,28 @@ export function createEvents(database: Database): Events {
 
   /** Updates the item, which shows whether it exists and locks it until the commit. */
   const touch = async (itemId: number, status: string | null, trx: Transaction): Promise<boolean> => {
-    const { changes } = await database.statement(
-      'update {logbook.items} set status = coalesce(?, status), updated_at = ? where item_id = ?',
-      [status, codec.time(Date.now()), itemId],
-      { trx },
-    );
+    const changes = await database
+      .query({ trx })(database.table('logbook.items'))
+      .where({ item_id: itemId })
+      .update({ ...(status !== null && { status }), updated_at: codec.time(Date.now()) });
     return changes > 0;
   };
 
   const insert = async (event: NewEvent, trx: Transaction): Promise<LogbookEvent | null> => {
     if (!(await touch(event.itemId, event.statusTo ?? null, trx))) return null;
-    const { rows } = await database.statement<EventColumns>(
-      `insert into {logbook.events} (item_id, event_type, status_from, status_to, payload_json, actor_user_id, source)
-       values (?, ?, ?, ?, ?, ?, ?) returning ${columns}`,
-      [
-        event.itemId,
-        event.eventType,
-        event.statusFrom ?? null,
-        event.statusTo ?? null,
-        codec.json(event.payload ?? {}),
-        event.actorUserId ?? null,
-        event.source ?? 'tool',
-      ],
-      { trx },
-    );
-    return rowOf(rows[0] as EventColumns);
+    const [row] = await database
+      .query({ trx })(database.table('logbook.events'))
+      .insert({
+        item_id: event.itemId,
+        event_type: event.eventType,
+        status_from: event.statusFrom ?? null,
+        status_to: event.statusTo ?? null,
+        payload_json: codec.json(event.payload ?? {}),
+        actor_user_id: event.actorUserId ?? null,
+        source: event.source ?? 'tool',
+      })
+      .returning(columns);
+    return rowOf(row);
   };
 
   return {

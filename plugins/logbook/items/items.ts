@@ -1,5 +1,5 @@
 import type { Items, LogbookItem } from 'mortise/contracts/logbook';
-import type { Database } from 'mortise/sdk';
+import type { Database, TransactionOption } from 'mortise/sdk';
 import { type PagedTable, readPage } from './read-page.js';
 
 interface ItemColumns {
@@ -14,8 +14,17 @@ interface ItemColumns {
   readonly updated_at: string;
 }
 
-const columns =
-  'item_id, item_type, title, project_key, scope_json, status, owner_user_id, created_at, updated_at' as const;
+const columns = [
+  'item_id',
+  'item_type',
+  'title',
+  'project_key',
+  'scope_json',
+  'status',
+  'owner_user_id',
+  'created_at',
+  'updated_at',
+];
 
 /** The items of `logbook.items`. */
 export function createItems(database: Database): Items {
@@ -31,38 +40,32 @@ export function createItems(database: Database): Items {
     createdAt: codec.parseTime(row.created_at) ?? '',
     updatedAt: codec.parseTime(row.updated_at) ?? '',
   });
-  const table: PagedTable<ItemColumns, LogbookItem> = { table: 'logbook.items', columns, key: 'item_id', rowOf };
+  const items = (options?: TransactionOption) => database.query(options)(database.table('logbook.items'));
+  const paged: PagedTable<ItemColumns, LogbookItem> = { table: 'logbook.items', columns, key: 'item_id', rowOf };
 
   return {
     async add(item, options) {
-      const { rows } = await database.statement<ItemColumns>(
-        `insert into {logbook.items} (item_type, title, project_key, scope_json, status, owner_user_id)
-         values (?, ?, ?, ?, ?, ?) returning ${columns}`,
-        [
-          item.itemType,
-          item.title,
-          item.projectKey ?? null,
-          codec.json(item.scope ?? {}),
-          item.status ?? 'open',
-          item.ownerUserId ?? null,
-        ],
-        options,
-      );
-      return rowOf(rows[0] as ItemColumns);
+      const [row] = await items(options)
+        .insert({
+          item_type: item.itemType,
+          title: item.title,
+          project_key: item.projectKey ?? null,
+          scope_json: codec.json(item.scope ?? {}),
+          status: item.status ?? 'open',
+          owner_user_id: item.ownerUserId ?? null,
+        })
+        .returning(columns);
+      return rowOf(row);
     },
     async get(itemId, options) {
       // PostgreSQL rejects numbers outside bigint.
       if (!Number.isSafeInteger(itemId)) return null;
-      const { rows } = await database.statement<ItemColumns>(
-        `select ${columns} from {logbook.items} where item_id = ?`,
-        [itemId],
-        options,
-      );
-      return rows[0] === undefined ? null : rowOf(rows[0]);
+      const row: ItemColumns | undefined = await items(options).where({ item_id: itemId }).first(columns);
+      return row === undefined ? null : rowOf(row);
     },
     query({ itemType, status, projectKey, ownerUserId, ...page }, options) {
       const wanted = { item_type: itemType, status, project_key: projectKey, owner_user_id: ownerUserId };
-      return readPage(database, table, wanted, page, options);
+      return readPage(database, paged, wanted, page, options);
     },
   };
 }

@@ -14,7 +14,17 @@ interface PatchColumns {
   readonly meta_json: string;
 }
 
-const columns = 'blob_id, source_type, source_id, uri, evidence_uri, sha256, size_bytes, format, meta_json' as const;
+const columns = [
+  'blob_id',
+  'source_type',
+  'source_id',
+  'uri',
+  'evidence_uri',
+  'sha256',
+  'size_bytes',
+  'format',
+  'meta_json',
+];
 
 /** Patches of source control: `scm.patch_blobs`. */
 export function createPatchBlobs(database: Database): PatchBlobs {
@@ -46,12 +56,15 @@ export function createPatchBlobs(database: Database): PatchBlobs {
       return rows[0] ?? null;
     },
     async place(blobId, { uri, evidenceUri, sizeBytes }, options) {
-      const { changes } = await database.statement(
-        `update {scm.patch_blobs} set uri = ?, evidence_uri = coalesce(?, evidence_uri), size_bytes = ?, updated_at = ?
-         where blob_id = ?`,
-        [uri, evidenceUri, sizeBytes, codec.time(Date.now()), blobId],
-        options,
-      );
+      const changes = await database
+        .query(options)(database.table('scm.patch_blobs'))
+        .where({ blob_id: blobId })
+        .update({
+          uri,
+          ...(evidenceUri !== null && { evidence_uri: evidenceUri }),
+          size_bytes: sizeBytes,
+          updated_at: codec.time(Date.now()),
+        });
       return changes > 0;
     },
   };

@@ -8,7 +8,7 @@ const CURSOR = /^\d{1,15}$/;
 export interface PagedTable<Columns, Row> {
   /** Logical name. */
   readonly table: string;
-  readonly columns: string;
+  readonly columns: readonly string[];
   readonly key: keyof Columns & string;
   rowOf(columns: Columns): Row;
 }
@@ -32,23 +32,14 @@ export async function readPage<Columns extends object, Row>(
   if (cursor !== undefined && !CURSOR.test(cursor)) {
     throw new MortiseError('invalid_cursor', 'The cursor was not returned by an earlier page.', { status: 400 });
   }
-  const conditions: string[] = [];
-  const bindings: SqlValue[] = [];
-  for (const [column, value] of Object.entries(wanted)) {
-    if (value === undefined) continue;
-    conditions.push(`${column} = ?`);
-    bindings.push(value);
-  }
-  if (cursor !== undefined) {
-    conditions.push(`${key} < ?`);
-    bindings.push(Number(cursor));
-  }
-  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-  const { rows } = await database.statement<Columns>(
-    `select ${columns} from {${table}} ${where} order by ${key} desc limit ?`,
-    [...bindings, limit + 1],
-    options,
-  );
+  const query = database
+    .query(options)(database.table(table))
+    .select(columns)
+    .where(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)))
+    .orderBy(key, 'desc')
+    .limit(limit + 1);
+  if (cursor !== undefined) void query.where(key, '<', Number(cursor));
+  const rows = (await query) as readonly Columns[];
   const page = rows.slice(0, limit);
   return { rows: page.map(rowOf), next: rows.length > limit ? String(page.at(-1)?.[key]) : null };
 }

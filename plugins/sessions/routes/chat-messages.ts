@@ -1,18 +1,18 @@
 import type { SessionsService } from 'mortise/contracts/sessions';
-import type { Route } from 'mortise/sdk';
+import { type Route, readCursor, readLimit, writeCursor } from 'mortise/sdk';
 import { type Bubble, chatBubbles } from '../chat-bubbles.js';
 import { storing } from '../errors.js';
 import { readDisplay } from '../store/message-rows.js';
 import type { Store } from '../store/store.js';
-import { boundChat, readCursor, readLimit, writeCursor } from './shared.js';
+import { boundChat } from './shared.js';
 
 /** The messages of a chat, oldest first; with `limit` the newest of them, and a cursor to the older ones. */
 export function chatMessagesRoute(store: Store, sessions: SessionsService): Route {
   return {
     async handle({ params, query }, ctx) {
       const chatId = params.chat_id ?? '';
-      const limit = readLimit(query);
-      const cursor = readCursor(query, 'number');
+      const limit = readLimit(query.get('limit'));
+      const cursor = readCursor(query.get('cursor'), 'number');
       const all = query.get('include_failed') === 'true';
       await boundChat(sessions, ctx.principal, chatId);
       const { bubbles, more } = await storing(() => readBubbles(store, { chatId, limit, before: cursor?.[0], all }));

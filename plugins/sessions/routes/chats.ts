@@ -1,16 +1,16 @@
 import { chatSpec, type SessionsService } from 'mortise/contracts/sessions';
-import { boundUser, type Route } from 'mortise/sdk';
+import { boundUser, pageOf, type Route, readCursor, readLimit } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { listChats } from '../store/chat-rows.js';
 import type { Store } from '../store/store.js';
 import { readChatBody, readIds } from './chat-body.js';
-import { boundChat, chatNotFound, checkActor, readCursor, readLimit, writeCursor } from './shared.js';
+import { boundChat, chatNotFound, checkActor } from './shared.js';
 
 export function listChatsRoute(store: Store): Route {
   return {
     async handle({ query }, ctx) {
-      const limit = readLimit(query);
-      const cursor = readCursor(query, 'number', 'string');
+      const limit = readLimit(query.get('limit'));
+      const cursor = readCursor(query.get('cursor'), 'number', 'string');
       const userId = query.get('user_id') ?? boundUser(ctx.principal);
       if (userId !== undefined) checkActor(ctx.principal, { userId });
       const chats = await storing(() =>
@@ -21,10 +21,7 @@ export function listChatsRoute(store: Store): Route {
           after: cursor && { updatedAt: cursor[0], id: cursor[1] },
         }),
       );
-      const page = chats.slice(0, limit);
-      const last = page.at(-1);
-      if (chats.length > limit && last) ctx.setHeader('X-Next-Cursor', writeCursor([last.updatedAt, last.id]));
-      return { body: page.map(chatSpec) };
+      return { body: pageOf(chats, limit, ({ updatedAt, id }) => [updatedAt, id], ctx).map(chatSpec) };
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { SessionsService, TurnDetail, TurnStatus } from 'mortise/contracts/sessions';
-import type { Principal, Route } from 'mortise/sdk';
+import { type Principal, pageOf, type Route, readCursor, readLimit } from 'mortise/sdk';
 import { sessionError, storing } from '../errors.js';
 import { readTurns } from '../store/read-turns.js';
 import type { Store } from '../store/store.js';
-import { boundChat, readCursor, readLimit, turnRecord, writeCursor } from './shared.js';
+import { boundChat, turnRecord } from './shared.js';
 
 const statuses: readonly TurnStatus[] = [
   'running',
@@ -20,16 +20,13 @@ export function listTurnsRoute(store: Store, sessions: SessionsService): Route {
   return {
     async handle({ params, query }, ctx) {
       const chatId = params.chat_id ?? '';
-      const limit = readLimit(query);
-      const cursor = readCursor(query, 'number', 'string');
+      const limit = readLimit(query.get('limit'));
+      const cursor = readCursor(query.get('cursor'), 'number', 'string');
       const status = readStatus(query.get('status'));
       await boundChat(sessions, ctx.principal, chatId);
       const before = cursor && { startedAt: cursor[0], turnId: cursor[1] };
       const turns = await storing(() => readTurns(store, { chatId, status, limit: limit + 1, before }));
-      const page = turns.slice(0, limit);
-      const last = page.at(-1);
-      if (turns.length > limit && last) ctx.setHeader('X-Next-Cursor', writeCursor([last.startedAt, last.turnId]));
-      return { body: page.map(turnRecord) };
+      return { body: pageOf(turns, limit, ({ startedAt, turnId }) => [startedAt, turnId], ctx).map(turnRecord) };
     },
   };
 }

@@ -23,33 +23,28 @@ describe('heartbeat', () => {
   });
 
   it('retries on a failing database, and gives up before another owner may claim the session', async () => {
-    const startedAt = performance.now();
     let renewals = 0;
-    const lostAt = await new Promise<number>((resolve) => {
+    const why = await new Promise<string>((resolve) => {
       startHeartbeat({
         ttlMs: 400,
         renew: () => {
           renewals += 1;
           return Promise.reject(new Error('no database'));
         },
-        onLost: () => resolve(performance.now()),
+        onLost: () => resolve('given up'),
       });
+      // Timers that are due end in their order, on a busy machine too.
+      setTimeout(() => resolve('claimable'), 400);
     });
-    expect(renewals).to.be.greaterThan(2);
-    expect(lostAt - startedAt).to.be.within(340, 400);
+    expect([renewals > 2, why]).to.deep.equal([true, 'given up']);
   });
 
   it('gives up before another owner may claim the session while a renewal never ends', async () => {
-    const startedAt = performance.now();
-    const lost = await new Promise<{ readonly why: string; readonly at: number }>((resolve) => {
-      startHeartbeat({
-        ttlMs: 400,
-        renew: () => new Promise(() => undefined),
-        onLost: (why) => resolve({ why, at: performance.now() }),
-      });
+    const why = await new Promise<string>((resolve) => {
+      startHeartbeat({ ttlMs: 400, renew: () => new Promise(() => undefined), onLost: resolve });
+      setTimeout(() => resolve('claimable'), 400);
     });
-    expect(lost.why).to.equal('unanswered');
-    expect(lost.at - startedAt).to.be.within(340, 400);
+    expect(why).to.equal('unanswered');
   });
 
   it('stops after the renewal in progress, and renews no more', async () => {

@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { openDatabase } from '../../../database/open-database.js';
-import type { DatabaseSettings, PostgresParts, PostgresSettings } from '../../../database/settings.js';
+import type { DatabaseSettings, PostgresAddress, PostgresSettings } from '../../../database/settings.js';
 import type { Database } from '../../host/database.js';
 import { assertTestDatabase, controlConnection } from '../control-connection.js';
 import { findPostgres, noPostgres } from '../postgres-binaries.js';
 import { silentLog } from '../silent-log.js';
-import { ownPostgres, temporaryPath, testDialects, testServerParts } from '../test-database.js';
+import { ownPostgres, temporaryPath, testDialects, testServerAddress } from '../test-database.js';
 import { until } from '../until.js';
 
 interface Answer {
@@ -187,8 +187,8 @@ describe('the test harness', () => {
   });
 
   describeOnPostgres('brings a PostgreSQL server', () => {
-    const partsOf = ({ settings }: Answer): PostgresParts =>
-      (settings as PostgresSettings & { readonly connection: PostgresParts }).connection;
+    const partsOf = ({ settings }: Answer): PostgresAddress =>
+      (settings as PostgresSettings & { readonly connection: PostgresAddress }).connection;
 
     it('that is removed with the run, even when the run is killed', async function killed() {
       this.timeout(60_000);
@@ -223,7 +223,7 @@ describe('the test harness', () => {
     it('and empties only test databases on it', async function somebody() {
       this.timeout(60_000);
       const server = await ownPostgres();
-      const connection = { ...(await testServerParts(server.port)), database: 'postgres' };
+      const connection = { ...(await testServerAddress(server.port)), database: 'postgres' };
       const settings = { dialect: 'postgres', connection } as const;
       const host = await openDatabase(settings, silentLog);
       try {
@@ -254,7 +254,7 @@ describe('the test harness', () => {
     it('or uses the configured one, unless its database is not one for tests', async function told() {
       this.timeout(60_000);
       const server = await ownPostgres();
-      const parts = await testServerParts(server.port);
+      const parts = await testServerAddress(server.port);
       const env = {
         TEST_DATABASE_HOST: parts.host,
         TEST_DATABASE_PORT: String(parts.port),
@@ -273,7 +273,7 @@ describe('the test harness', () => {
     it('whose configured database may have a number, and drops what it created beside it', async function numbered() {
       this.timeout(60_000);
       const server = await ownPostgres();
-      const connection = await testServerParts(server.port);
+      const connection = await testServerAddress(server.port);
       const first = await controlConnection({ dialect: 'postgres', connection });
       await first.createNamedDatabase('a_test_12');
       await first.close();
@@ -300,7 +300,7 @@ describe('the test harness', () => {
     it('on which databases of killed runs are dropped by the next one', async function abandoned() {
       this.timeout(60_000);
       const server = await ownPostgres();
-      const parts = await testServerParts(server.port);
+      const parts = await testServerAddress(server.port);
       const env = {
         TEST_DATABASE_HOST: parts.host,
         TEST_DATABASE_PORT: String(parts.port),
