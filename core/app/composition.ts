@@ -77,6 +77,7 @@ export class Composition implements Resolver {
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #open = new Set<string>();
   readonly #undo: Close[] = [];
+  #isSealed = false;
 
   /**
    * @param make gets the parts that are registered before, others only in callbacks that run later; undefined: this
@@ -87,6 +88,7 @@ export class Composition implements Resolver {
     make: (parts: Composition) => T | undefined | Promise<T | undefined>,
     close?: (made: T) => unknown,
   ): this {
+    if (this.#isSealed) throw new Error(`The part "${part.name}" comes too late: the parts are being opened.`);
     this.#container.register<T | undefined | Promise<T | undefined>>(part.name, { useFactory: () => make(this) });
     this.#waiting.push(async () => {
       const made = await this.#container.resolve<T | undefined | Promise<T | undefined>>(part.name);
@@ -100,6 +102,7 @@ export class Composition implements Resolver {
 
   /** Makes all parts. @throws what a factory throws; nothing is left open then. */
   async open(): Promise<this> {
+    this.#isSealed = true;
     try {
       for (let make = this.#waiting.shift(); make; make = this.#waiting.shift()) await make();
       return this;

@@ -7,11 +7,11 @@ import type { KernelDeps, KernelMetrics } from '../kernel/deps.js';
 import { Kernel } from '../kernel/kernel.js';
 import { BootJournal } from '../process/boot-journal.js';
 import { createScheduler } from '../schedule/index.js';
-import { cacheValidators, createSchemaCompiler, loadSchema } from '../schema/index.js';
+import { createSchemaCompiler, loadSchema } from '../schema/index.js';
 import type { CompiledSchema } from '../schema/types.js';
 import type { Finding, PluginControl } from '../sdk/host/plugin-control.js';
 import { extensionPoints } from '../sdk/points/declarations.js';
-import { openPluginsFile, openSettings } from '../settings/index.js';
+import { openPluginsFile } from '../settings/index.js';
 import type { Desired, PluginsFile, Settings, SettingsSource } from '../settings/types.js';
 import { createLogSink, createMetrics, createTracing } from '../telemetry/index.js';
 import type { HostMetrics, LogSink } from '../telemetry/types.js';
@@ -21,6 +21,7 @@ import { createStorageAlarm, databaseFindings, lossAlert, lossFindings } from '.
 import { onlyPlugins, openDesiredState } from './desired-state.js';
 import { SeenFiles } from './file-edits.js';
 import { hostServices, openPluginScope } from './plugin-scope.js';
+import { openProjectSettings, pluginFolders } from './project-files.js';
 
 export interface CoreOptions extends SettingsSource {
   /** Plugins that do not come from folders. */
@@ -209,8 +210,7 @@ function sharedParts(source: SettingsSource, openLog: (settings: Settings) => Lo
     .part(
       parts.settings,
       async () => {
-        cacheValidators(join(source.projectDir, '.runtime', 'validators'));
-        const opened = await openSettings(source);
+        const opened = await openProjectSettings(source);
         if (opened.ok) return opened.settings;
         throw new AggregateError(opened.errors, opened.errors.map((error) => error.message).join('\n'));
       },
@@ -280,11 +280,7 @@ async function kernelDeps(all: Composition, { projectDir, extraEntries = [] }: C
     },
     manifestSchema: await loadSchema(projectDir, 'plugin'),
     points: extensionPoints,
-    folders: [
-      { path: host.shippedPluginsDir, source: 'first-party', codePath: join(projectDir, 'dist', 'plugins') },
-      { path: host.pluginsDir, source: 'local' },
-      { path: join(host.pluginsDir, 'node_modules'), source: 'npm' },
-    ],
+    folders: pluginFolders(host, projectDir),
     extraEntries,
     config: (key, schema) => settings.own(key, schema),
     hostServices,

@@ -1,20 +1,17 @@
 import { refuseDisable, refuseDisplacement, withToggled } from '../control/changes.js';
-import { ownFile } from '../kernel/catalogue.js';
 import { MortiseError } from '../sdk/errors.js';
 import type { HostEvents } from '../sdk/events.js';
 import type { PluginControl, PluginRow } from '../sdk/host/plugin-control.js';
 import type { EffectiveValue } from '../sdk/host/settings.js';
 import type { Points } from '../sdk/points.js';
-import { openSettings } from '../settings/index.js';
 import type { FileWrite, SettingsSource } from '../settings/types.js';
 import { parts } from './composition.js';
 import { offlineParts } from './core-parts.js';
+import { openProjectSettings } from './project-files.js';
 
 /** Plugin control on `plugins.json` and `config/`, without a server or running plugins. */
 export interface OfflineControl {
   readonly control: Pick<PluginControl, 'revision' | 'list' | 'inspect' | 'plan' | 'doctor' | 'tree' | 'export'>;
-  /** Path of a module of an installed plugin; undefined when there is no such plugin or module inside its folder. */
-  moduleOf(key: string, name: string): Promise<string | undefined>;
   /** What enabled plugins declare in their manifests. */
   readonly points: Pick<Points, 'list'>;
   /** Every effective value with its source; secrets are masked. */
@@ -71,10 +68,6 @@ export async function openOffline(
   };
   return {
     control,
-    moduleOf: async (key, name) => {
-      const { codeFolder } = kernel.record(key)?.entry ?? {};
-      return codeFolder ? ownFile(codeFolder, name) : undefined;
-    },
     points: kernel.points,
     effective: (owner) => settings.effective(owner),
     want: async (key, enabled, cascade) => {
@@ -116,7 +109,7 @@ export async function readConfig(
 ): Promise<readonly EffectiveValue[]> {
   // The host's own settings are needed most when the rest does not work.
   if (owner === 'host') {
-    const opened = await openSettings(source);
+    const opened = await openProjectSettings(source);
     if (!opened.ok) throw opened.errors[0] ?? new MortiseError('invalid_settings', 'The settings cannot be read.');
     try {
       return opened.settings.effective(owner);

@@ -4,7 +4,7 @@ import { endProcess, outliveStreamErrors, say } from '../process/exit.js';
 import { MortiseError } from '../sdk/errors.js';
 import { printableJson } from '../sdk/text.js';
 import { type App, openApp } from './app.js';
-import { serverAddress } from './server-address.js';
+import { serverAddress } from './project-files.js';
 
 /** Asks the supervisor to start the process again, once. */
 const exitForRestart = 75;

@@ -26,13 +26,13 @@ export function checkInput(
   for (const { name, long, value } of known) {
     const given = options[name];
     if (value === undefined || typeof given !== 'string' || isAllowed(value, given)) continue;
-    throw new CommandError(`${long} cannot be "${shown(given)}"; it takes ${sentenceOf(value)}.`, hint);
+    throw new CommandError(`${long} cannot be "${shown(given)}"; expected ${sentenceOf(value)}.`, hint);
   }
   const words = firstWords(usage);
   const [word] = args;
   if (words !== undefined && (word === undefined || !words.includes(word))) {
-    const what = word === undefined ? 'A word is missing' : `"${shown(word)}" is not a word of this command`;
-    throw new CommandError(`${what}; it takes ${listed(words)}.`, hint);
+    const what = word === undefined ? 'A subcommand is missing' : `"${shown(word)}" is not a subcommand`;
+    throw new CommandError(`${what}; expected ${listed(words)}.`, hint);
   }
   const missing = requiredArguments(usage)[args.length];
   if (missing !== undefined) throw new CommandError(`${missing} is missing.`, hint);
@@ -41,7 +41,7 @@ export function checkInput(
   const given = needed.filter((long) => options[nameOf(long, known)] === true);
   if (given.length !== 1) {
     const what = given.length === 0 ? 'An option is missing' : `${given.join(' and ')} exclude each other`;
-    throw new CommandError(`${what}; it takes ${listed(needed)}.`, hint);
+    throw new CommandError(`${what}; expected ${listed(needed)}.`, hint);
   }
 }
 

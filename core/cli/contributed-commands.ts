@@ -5,6 +5,7 @@ import { buffer as readAll } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { OfflineControl } from '../app/offline.js';
+import { installedModule } from '../app/project-files.js';
 import { MortiseError } from '../sdk/errors.js';
 import { isJsonObject } from '../sdk/json.js';
 import type { ClientCommand, CommandFacts, CommandInput, CommandResult } from '../sdk/points/command.js';
@@ -205,11 +206,11 @@ async function withDocuments(
 
 /** A command in this process: always the module that is installed here, even if another server lists the command. */
 async function clientCommand(
-  { fromFiles }: CommandEnvironment,
+  { source }: CommandEnvironment,
   { plugin }: ContributedCommand,
   name: string,
 ): Promise<ClientCommand> {
-  const path = await fromFiles((engine) => engine.moduleOf(plugin, name));
+  const path = await installedModule(source, plugin, name);
   if (path !== undefined && existsSync(path)) {
     const { default: command } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
     if (typeof command === 'function') return command as ClientCommand;

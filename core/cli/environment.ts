@@ -1,6 +1,6 @@
 import type { OfflineControl } from '../app/offline.js';
+import type { ServerAddress } from '../app/project-files.js';
 import type { OfflineRun } from '../app/run-offline.js';
-import type { ServerAddress } from '../app/server-address.js';
 import type { CommandCaller } from '../sdk/points/command.js';
 import { printableJson, printableText } from '../sdk/text.js';
 import type { CallingProcess } from './calling-process.js';

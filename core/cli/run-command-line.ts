@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { serverAddress } from '../app/server-address.js';
+import { serverAddress } from '../app/project-files.js';
 import type { CallingProcess } from './calling-process.js';
 import { addCompletionCommand } from './completion-command.js';
 import { addConfigCommands } from './config-commands.js';

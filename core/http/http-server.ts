@@ -27,8 +27,8 @@ export interface HttpDeps {
   readonly emitRefusal: (refusal: Refusal) => void;
   /** Silence on an event stream after which a comment is sent, seconds; 15 when absent, 0 = never. */
   readonly sseKeepAliveSeconds?: number | undefined;
-  /** Time after which a client that reads nothing of its answer is disconnected, seconds; 120 when absent. */
-  readonly slowReaderSeconds?: number | undefined;
+  /** Time after which a client that reads nothing of its answer is disconnected, milliseconds; 120,000 when absent. */
+  readonly slowReaderMs?: number | undefined;
   /** For mount limits derived from a setting. */
   readonly setting?: ReadSetting | undefined;
   /** Monotonic clock, milliseconds. */
@@ -83,7 +83,7 @@ export function createHttpServer(settings: HttpSettings, deps: HttpDeps): HttpSe
   const exchanges = {
     listedOrigins: hosts.listedOrigins,
     keepAliveMs: (deps.sseKeepAliveSeconds ?? 15) * 1000,
-    slowReaderMs: (deps.slowReaderSeconds ?? 120) * 1000,
+    slowReaderMs: deps.slowReaderMs ?? 120_000,
     writeMs: settings.timeouts.write * 1000,
     draining,
   };

@@ -5,6 +5,7 @@ import { confine, parseJson, readSmallFile } from '../files/index.js';
 import { describeError } from '../messages/plugin-problem.js';
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import { deepFreeze } from '../schema/index.js';
+import { isJsonObject } from '../sdk/json.js';
 import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { contributionId } from './extension-points.js';
@@ -162,8 +163,7 @@ async function readObject(
   if (path === undefined) return { why: 'it is outside the plugin folder' };
   try {
     const value = parseJson(await readSmallFile(path));
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { why: 'it is not a JSON object' };
-    return { value: value as Record<string, unknown> };
+    return isJsonObject(value) ? { value } : { why: 'it is not a JSON object' };
   } catch (error) {
     return { why: (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : describeError(error) };
   }

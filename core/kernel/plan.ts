@@ -108,10 +108,12 @@ function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: Know
   const { requires = [], optional = [] } = manifest;
   for (const { point, key } of declaredContributions(manifest)) {
     const known = points.get(point);
+    // The plugin that opens the point may be the missing one, and the requirement then says what is wrong.
+    if (!known && !hasAll(requires, input.catalogue)) continue;
     if (!known) return problem('point_unknown', point, [...points.keys()]);
     if (!isContributionKey(known.declaration, key.endsWith('*') ? `${key.slice(0, -1)}x` : key))
       return problem('contribution_key', point, key);
-    // Of an owner that it requires, the requirement says what is wrong.
+    // The same for an owner that is disabled.
     const needed = [entry.key, ...requires, ...optional];
     if (!known.open && !known.owners.some((owner) => needed.includes(owner)))
       return problem('point_unknown', point, [], known.owners);
@@ -122,6 +124,10 @@ function vocabularyProblem(entry: CatalogueEntry, input: PlanInput, points: Know
   const reserved = manifest.permissions?.routes?.find(({ path }) => hostPaths.some((one) => one === path));
   if (reserved) return problem('route_reserved', reserved.path);
   return mountProblem(manifest, input.catalogue);
+}
+
+function hasAll(keys: readonly string[], catalogue: readonly CatalogueEntry[]): boolean {
+  return keys.every((key) => catalogue.some((entry) => entry.key === key && entry.manifest !== null));
 }
 
 /**

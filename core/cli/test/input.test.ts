@@ -61,13 +61,13 @@ describe('what is typed after a command of a plugin', function () {
 
     it('is refused for its usage before it is for a missing right', async () => {
       const wrong: readonly [readonly string[], string][] = [
-        [['lamp', '--on', '--watts', '101'], '--watts cannot be "101"; it takes a whole number from 1 to 100.'],
-        [['lamp', '--on', '--colour', 'red'], '--colour cannot be "red"; it takes white or amber.'],
-        [['lamp'], 'An option is missing; it takes --on or --off.'],
-        [['lamp', '--on', '--off'], '--on and --off exclude each other; it takes --on or --off.'],
+        [['lamp', '--on', '--watts', '101'], '--watts cannot be "101"; expected a whole number from 1 to 100.'],
+        [['lamp', '--on', '--colour', 'red'], '--colour cannot be "red"; expected white or amber.'],
+        [['lamp'], 'An option is missing; expected --on or --off.'],
+        [['lamp', '--on', '--off'], '--on and --off exclude each other; expected --on or --off.'],
         [['bench', 'park'], '<day> is missing.'],
-        [['shelf'], 'A word is missing; it takes list or show.'],
-        [['shelf', 'burn'], '"burn" is not a word of this command; it takes list or show.'],
+        [['shelf'], 'A subcommand is missing; expected list or show.'],
+        [['shelf', 'burn'], '"burn" is not a subcommand; expected list or show.'],
       ];
       for (const [args, sentence] of wrong) {
         const { code, stdout, stderr } = await withKey(...args);
@@ -105,7 +105,7 @@ describe('what is typed after a command of a plugin', function () {
     it('is refused for its usage where the server does not know the caller and the files know the command', async () => {
       const { code, stderr } = await onServer(host, 'memory', 'reconcile', '--once', '--batch-size', 'x');
       expect(code).to.equal(2);
-      expect(stderr).to.include('--batch-size cannot be "x"; it takes a whole number from 1 to 1000000.');
+      expect(stderr).to.include('--batch-size cannot be "x"; expected a whole number from 1 to 1000000.');
     });
   });
 
@@ -119,7 +119,7 @@ describe('what is typed after a command of a plugin', function () {
       }
     };
     expect(check({ number: 'any', above: 0 }, '0.5')).to.equal('taken');
-    expect(check({ number: 'any', above: 0 }, '0')).to.equal('--at cannot be "0"; it takes a number above 0.');
+    expect(check({ number: 'any', above: 0 }, '0')).to.equal('--at cannot be "0"; expected a number above 0.');
     expect(check({ number: 'whole', from: 1 }, '1.5')).to.include('a whole number from 1 on.');
     expect(check({ number: 'any', above: 0, to: 2 }, '3')).to.include('a number above 0, at most 2.');
     for (const given of ['', '-1', '1e3', ' 1', '0x1'])

@@ -264,7 +264,7 @@ describe('event streams', () => {
         route({ path: '/large' }, () => ({ body: Buffer.alloc(64 * 1024 * 1024) })),
       ],
       {},
-      { slowReaderSeconds: 0.2 },
+      { slowReaderMs: 200 },
     );
     const sockets = ['/s', '/large'].map((path) => {
       const socket = connect(served.port, '127.0.0.1');
