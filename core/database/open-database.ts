@@ -12,7 +12,7 @@ import { hostMigrations, prepareMigrations } from './migrate.js';
 import { hostSchema } from './names.js';
 import { localBus, postgresBus } from './notify.js';
 import { OpenTransactions, type TransactionWatch } from './open-transactions.js';
-import { type PluginDatabaseParts, pluginDatabase } from './plugin-database.js';
+import { type PluginDatabaseDeps, pluginDatabase } from './plugin-database.js';
 import { postgresEngine } from './postgres.js';
 import { type DatabaseSettings, renamedSchemas } from './settings.js';
 import { SpaceWatch, writeMuch } from './space.js';
@@ -88,7 +88,7 @@ export async function openDatabase(
   };
   const { engine, session, bus } = connect(settings, log, onFull, open);
   const space = new SpaceWatch({
-    attempt: () => session.outside(() => writeMuch(pluginDatabase(parts, hostSchema, [hostSchema]))),
+    attempt: () => session.outside(() => writeMuch(pluginDatabase(deps, hostSchema, [hostSchema]))),
     regained: () => options.onSpace?.(),
     afterMs: options.spaceTrialMs,
   });
@@ -100,7 +100,7 @@ export async function openDatabase(
     log,
     options.storageLookMs,
   );
-  const parts: PluginDatabaseParts = {
+  const deps: PluginDatabaseDeps = {
     engine,
     session,
     bus,
@@ -121,7 +121,7 @@ export async function openDatabase(
   try {
     await reach(engine, session, log, options.retryMs ?? 10_000);
     await prepareMigrations(engine, session);
-    const own = pluginDatabase(parts, hostSchema, [hostSchema]);
+    const own = pluginDatabase(deps, hostSchema, [hostSchema]);
     await own.migrate(hostMigrations);
     const leases = leaseService(own, log);
     const instances = await registerInstance(own, log, options.instances);
@@ -141,7 +141,7 @@ export async function openDatabase(
       target: engine.target,
       instances,
       leases,
-      forPlugin: (plugin, schemas) => pluginDatabase(parts, plugin, schemas),
+      forPlugin: (plugin, schemas) => pluginDatabase(deps, plugin, schemas),
       pool: () => engine.pool(),
       storage: {
         get loss() {
@@ -181,7 +181,7 @@ function connect(
   log: Logger,
   onFull: () => void,
   open: OpenTransactions,
-): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseParts['bus'] } {
+): { readonly engine: Engine; readonly session: Session; readonly bus: PluginDatabaseDeps['bus'] } {
   if (settings.dialect === 'sqlite') {
     const engine = sqliteEngine(settings, log);
     const session = new Session(engine, log, onFull, open);

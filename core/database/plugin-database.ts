@@ -41,7 +41,7 @@ function isExpression(value: ClaimRows['set'][string]): value is SqlExpression {
   return typeof value === 'object' && value !== null && 'sql' in value && typeof value.sql === 'string';
 }
 
-export interface PluginDatabaseParts {
+export interface PluginDatabaseDeps {
   readonly engine: Engine;
   readonly session: Session;
   readonly bus: NotificationBus;
@@ -56,40 +56,40 @@ export interface PluginDatabaseParts {
 }
 
 /** The database as one plugin sees it: its own schemas, its own migrations, its own channels. */
-export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schemas: readonly string[]): Database {
-  const { engine, session, bus } = parts;
-  const names = tableNames(plugin, engine.dialect, schemas, parts.renamed);
+export function pluginDatabase(deps: PluginDatabaseDeps, plugin: string, schemas: readonly string[]): Database {
+  const { engine, session, bus } = deps;
+  const names = tableNames(plugin, engine.dialect, schemas, deps.renamed);
   return {
     dialect: engine.dialect,
     now: engine.now,
     codec,
     table: names.table,
     query: (options) => {
-      parts.assertPresent();
+      deps.assertPresent();
       return session.query(options?.trx);
     },
     // Not async as a whole: the names are checked synchronously.
     statement: async (sql, bindings = [], options) => {
-      parts.assertPresent();
+      deps.assertPresent();
       return session.statement(names.expand(sql), bindings, options?.trx);
     },
     batch: async (statements, { trx }) => {
-      parts.assertPresent();
+      deps.assertPresent();
       const expanded = statements.map(({ sql, bindings = [] }) => ({ sql: names.expand(sql), bindings }));
       return (await session.batch(expanded, trx)) as StatementResult<Record<string, unknown>>[];
     },
     transaction: async (run, options) => {
-      parts.assertPresent();
+      deps.assertPresent();
       return session.transaction(run, { ...options, plugin });
     },
     afterCommit: (trx, run) => session.afterCommit(trx, run),
     migrate: async (migrations) => {
-      parts.assertPresent();
+      deps.assertPresent();
       await migrate(engine, session, plugin, names, migrations);
-      parts.migrated(plugin, migrations);
+      deps.migrated(plugin, migrations);
     },
     claim: async (claim, options) => {
-      parts.assertPresent();
+      deps.assertPresent();
       return session.claim(claimPlan(claim, names), options?.trx);
     },
     notify: async (channel, payload, options) =>
@@ -99,9 +99,9 @@ export function pluginDatabase(parts: PluginDatabaseParts, plugin: string, schem
     // On a separate connection, also from inside a transaction.
     ping: (timeoutMs = 2_000) =>
       answersWithin(timeoutMs, async () => {
-        parts.assertPresent();
+        deps.assertPresent();
         return session.outside(() => session.statement('select 1 as one', [], undefined));
       }),
-    canWrite: (timeoutMs = 2_000) => answersWithin(timeoutMs, () => session.outside(parts.probe)),
+    canWrite: (timeoutMs = 2_000) => answersWithin(timeoutMs, () => session.outside(deps.probe)),
   };
 }

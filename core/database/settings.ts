@@ -12,7 +12,7 @@ export interface SqliteSettings {
 export interface PostgresSettings {
   readonly dialect: 'postgres';
   /** `postgres://user:password@host:5432/name`, or its parts. */
-  readonly connection: string | PostgresParts;
+  readonly connection: string | PostgresAddress;
   /** Physical name of the logical schema `realtime`: the only one that a deployment may rename (`DATABASE_SCHEMA`). */
   readonly schema?: string;
   /** Maximum connections of this process; 10 when absent. */
@@ -25,7 +25,7 @@ export interface PostgresSettings {
   readonly answerTimeoutMs?: number;
 }
 
-export interface PostgresParts {
+export interface PostgresAddress {
   readonly host: string;
   readonly port: number;
   readonly user: string;

@@ -39,7 +39,7 @@ function text(schema: JsonSchema): string {
 }
 
 function array(schema: JsonSchema): string {
-  const distinct = schema.uniqueItems === true ? ' without repetitions' : '';
+  const distinct = schema.uniqueItems === true ? ' without duplicates' : '';
   return `a list${size(schema.minItems, schema.maxItems, 'entry', 'entries')}${distinct}`;
 }
 

@@ -37,19 +37,19 @@ export class ConfigFiles {
   readonly options: ConfigFilesOptions;
   readonly watched = new Map<string, Watched>();
   readonly others = new Set<AlsoWatched>();
-  private readonly secretVariables = new SecretVariables(hostOwner);
-  private readonly alertListeners = new Set<(alert: Alert) => void>();
-  private readonly secretListeners = new Set<(value: string) => void>();
-  private readonly writeListeners = new Set<(write: FileWrite) => void>();
+  readonly #secretVariables = new SecretVariables(hostOwner);
+  readonly #alertListeners = new Set<(alert: Alert) => void>();
+  readonly #secretListeners = new Set<(value: string) => void>();
+  readonly #writeListeners = new Set<(write: FileWrite) => void>();
   /** Each with the registration that masks it in all texts. */
-  private readonly secretValues = new Map<string, Disposable>();
-  private waiting: Alert[] = [];
-  private secretsAlerted: string | undefined;
+  readonly #secretValues = new Map<string, Disposable>();
+  #waiting: Alert[] = [];
+  #secretsAlerted: string | undefined;
 
   constructor(options: ConfigFilesOptions) {
     this.options = options;
     this.reveal(options.secrets.values());
-    this.reportSecrets();
+    this.#reportSecrets();
   }
 
   /** Loads a file and watches it. */
@@ -57,7 +57,7 @@ export class ConfigFiles {
     this.watched.get(owner)?.file.dispose();
     const { environment, configDir, projectDir, cwd, now, secrets } = this.options;
     const facts = readSchemaFacts(schema);
-    await this.learnSecrets(owner, facts);
+    await this.#learnSecrets(owner, facts);
     const named = facts.fileEnv.map((name) => environment.read(name)).find((variable) => variable !== undefined);
     const place = path ?? (named === undefined ? join(configDir, `${owner}.json`) : resolve(cwd, named.value));
     const file = new OwnedFile({
@@ -70,14 +70,14 @@ export class ConfigFiles {
         use: 'parse',
       }),
       environment,
-      secretVariables: this.secretVariables.of(owner),
+      secretVariables: this.#secretVariables.of(owner),
       now,
       secrets,
       raise: (alert) => this.raise(alert),
       reveal: (values) => this.reveal(values),
       wrote: (write) => this.wrote(write),
     });
-    const poll = this.pollOf(facts);
+    const poll = this.#pollOf(facts);
     this.watched.set(owner, { file, facts, pollMs: poll.ms });
     await file.look();
     if (poll.issue !== undefined) {
@@ -95,16 +95,16 @@ export class ConfigFiles {
     return [...this.watched.values()].some(({ facts }) => readsAny(facts, variables));
   }
 
-  private async learnSecrets(owner: string, facts: SchemaFacts): Promise<void> {
-    const refused = owner === hostOwner ? undefined : this.secretVariables.refusedTo(facts);
+  async #learnSecrets(owner: string, facts: SchemaFacts): Promise<void> {
+    const refused = owner === hostOwner ? undefined : this.#secretVariables.refusedTo(facts);
     if (refused !== undefined) throw new MortiseError('invalid_schema', `it reads ${refused}, which holds a secret`);
-    const found = this.secretVariables.learn(owner, facts);
+    const found = this.#secretVariables.learn(owner, facts);
     // Texts reported so far may contain them.
     for (const other of [...this.watched.values()])
       if (readsAny(other.facts, found)) await other.file.look({ recompute: true });
   }
 
-  private pollOf(facts: SchemaFacts): { readonly ms?: number; readonly issue?: ConfigIssue } {
+  #pollOf(facts: SchemaFacts): { readonly ms?: number; readonly issue?: ConfigIssue } {
     const variable = facts.pollEnv
       .map((name) => this.options.environment.read(name))
       .find((found) => found !== undefined);
@@ -119,41 +119,41 @@ export class ConfigFiles {
 
   reveal(values: readonly string[]): void {
     for (const value of values) {
-      if (value === '' || this.secretValues.has(value)) continue;
-      this.secretValues.set(value, concealSecret(value));
-      for (const listener of this.secretListeners) listener(value);
+      if (value === '' || this.#secretValues.has(value)) continue;
+      this.#secretValues.set(value, concealSecret(value));
+      for (const listener of this.#secretListeners) listener(value);
     }
   }
 
   raise(alert: Alert): void {
-    if (this.alertListeners.size === 0) this.waiting.push(alert);
-    for (const listener of this.alertListeners) listener(alert);
+    if (this.#alertListeners.size === 0) this.#waiting.push(alert);
+    for (const listener of this.#alertListeners) listener(alert);
   }
 
   onAlert(run: (alert: Alert) => void): Disposable {
-    this.alertListeners.add(run);
-    const early = this.waiting;
-    this.waiting = [];
+    this.#alertListeners.add(run);
+    const early = this.#waiting;
+    this.#waiting = [];
     for (const alert of early) run(alert);
-    return { dispose: () => void this.alertListeners.delete(run) };
+    return { dispose: () => void this.#alertListeners.delete(run) };
   }
 
   onSecret(run: (value: string) => void): Disposable {
-    this.secretListeners.add(run);
-    return { dispose: () => void this.secretListeners.delete(run) };
+    this.#secretListeners.add(run);
+    return { dispose: () => void this.#secretListeners.delete(run) };
   }
 
   wrote(write: FileWrite): void {
-    for (const listener of this.writeListeners) listener(write);
+    for (const listener of this.#writeListeners) listener(write);
   }
 
   onWrite(run: (write: FileWrite) => void): Disposable {
-    this.writeListeners.add(run);
-    return { dispose: () => void this.writeListeners.delete(run) };
+    this.#writeListeners.add(run);
+    return { dispose: () => void this.#writeListeners.delete(run) };
   }
 
   secrets(): readonly string[] {
-    return [...this.secretValues.keys()];
+    return [...this.#secretValues.keys()];
   }
 
   /** Stops watching an owner's file, unless it has been replaced by another. */
@@ -163,27 +163,27 @@ export class ConfigFiles {
 
   dispose(): void {
     for (const { file } of [...this.watched.values()]) file.dispose();
-    for (const concealed of this.secretValues.values()) concealed.dispose();
-    this.secretValues.clear();
+    for (const concealed of this.#secretValues.values()) concealed.dispose();
+    this.#secretValues.clear();
     this.watched.clear();
     this.others.clear();
-    this.alertListeners.clear();
-    this.secretListeners.clear();
-    this.writeListeners.clear();
+    this.#alertListeners.clear();
+    this.#secretListeners.clear();
+    this.#writeListeners.clear();
   }
 
-  private reportSecrets(): void {
+  #reportSecrets(): void {
     const { problem } = this.options.secrets;
-    if (problem !== null && problem.message !== this.secretsAlerted) {
+    if (problem !== null && problem.message !== this.#secretsAlerted) {
       this.raise({ source: 'settings:secrets', severity: 'high', code: problem.code, message: problem.message });
     }
-    this.secretsAlerted = problem?.message;
+    this.#secretsAlerted = problem?.message;
   }
 
-  private async pollSecrets(): Promise<void> {
+  async #pollSecrets(): Promise<void> {
     if (!(await this.options.secrets.poll(false))) return;
     this.reveal(this.options.secrets.values());
-    this.reportSecrets();
+    this.#reportSecrets();
     for (const { file } of this.watched.values()) await file.look({ recompute: true });
   }
 
@@ -192,7 +192,7 @@ export class ConfigFiles {
     const due = [...this.watched.values()].filter(({ pollMs }) => only(pollMs)).map(({ file }) => file.look());
     await Promise.all(due);
     if (!only(undefined)) return;
-    await this.pollSecrets();
+    await this.#pollSecrets();
     for (const other of this.others) await other.poll();
   }
 

@@ -82,13 +82,13 @@ export interface SecretVariablesOf {
  * and by which name. A variable that only looks like a secret is one too, unless a schema says `x-secret: false`.
  */
 export class SecretVariables {
-  private readonly host: string;
-  private readonly markedBy = new Map<string, Set<string>>();
+  readonly #host: string;
+  readonly #markedBy = new Map<string, Set<string>>();
   /** Host variables that look like secrets but are not. */
-  private readonly plain = new Set<string>();
+  readonly #plain = new Set<string>();
 
   constructor(host: string) {
-    this.host = host;
+    this.#host = host;
   }
 
   /** @returns the variables that this owner had not declared secret before. */
@@ -97,9 +97,9 @@ export class SecretVariables {
     for (const property of facts.properties) {
       const secret = isSecretPath(facts, property.path, true);
       for (const name of withAliases(property.env)) {
-        if (!secret && owner === this.host) this.plain.add(name);
-        if (!secret || this.markedBy.get(name)?.has(owner)) continue;
-        this.markedBy.set(name, (this.markedBy.get(name) ?? new Set()).add(owner));
+        if (!secret && owner === this.#host) this.#plain.add(name);
+        if (!secret || this.#markedBy.get(name)?.has(owner)) continue;
+        this.#markedBy.set(name, (this.#markedBy.get(name) ?? new Set()).add(owner));
         found.add(name);
       }
     }
@@ -107,10 +107,10 @@ export class SecretVariables {
   }
 
   of(owner: string): SecretVariablesOf {
-    const isForeign = (name: string): boolean => [...(this.markedBy.get(name) ?? [])].some((other) => other !== owner);
+    const isForeign = (name: string): boolean => [...(this.#markedBy.get(name) ?? [])].some((other) => other !== owner);
     return {
       isForeign,
-      has: (name, property) => isForeign(name) || (property?.plain !== true && this.looksSecret(name)),
+      has: (name, property) => isForeign(name) || (property?.plain !== true && this.#looksSecret(name)),
     };
   }
 
@@ -122,13 +122,13 @@ export class SecretVariables {
     const asked = facts.properties.flatMap((property) => property.env);
     const pointing = [...facts.fileEnv, ...facts.pollEnv];
     return (
-      [...asked, ...pointing].find((name) => this.markedBy.get(name)?.has(this.host)) ??
-      pointing.find((name) => this.markedBy.has(name) || this.looksSecret(name))
+      [...asked, ...pointing].find((name) => this.#markedBy.get(name)?.has(this.#host)) ??
+      pointing.find((name) => this.#markedBy.has(name) || this.#looksSecret(name))
     );
   }
 
-  private looksSecret(name: string): boolean {
-    return isSensitiveName(name) && !this.markedBy.has(name) && !this.plain.has(name);
+  #looksSecret(name: string): boolean {
+    return isSensitiveName(name) && !this.#markedBy.has(name) && !this.#plain.has(name);
   }
 }
 

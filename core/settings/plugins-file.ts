@@ -67,77 +67,77 @@ class StoredPlugins implements PluginsFile {
   current: Desired = empty;
   source: PluginsFile['source'] = 'empty';
   problem: Finding | null = null;
-  private readonly compiled: CompiledSchema<Written>;
-  private readonly settings: Settings;
-  private readonly shown: string;
-  private readonly dataDir: string;
-  private readonly lastGood: string;
-  private readonly watched: WatchedFile;
-  private readonly listeners = new Set<(next: Desired, previous: Desired) => void>();
-  private readonly editListeners = new Set<(next: Desired, previous: Desired) => void>();
-  private watching: Disposable | undefined;
-  private readonly serially = serialQueue();
-  private $schema: string | undefined;
-  private refused: string | undefined;
-  private copyProblem: Finding | null = null;
+  readonly #compiled: CompiledSchema<Written>;
+  readonly #settings: Settings;
+  readonly #shown: string;
+  readonly #dataDir: string;
+  readonly #lastGood: string;
+  readonly #watched: WatchedFile;
+  readonly #listeners = new Set<(next: Desired, previous: Desired) => void>();
+  readonly #editListeners = new Set<(next: Desired, previous: Desired) => void>();
+  #watching: Disposable | undefined;
+  readonly #serially = serialQueue();
+  #schemaName: string | undefined;
+  #refused: string | undefined;
+  #copyProblem: Finding | null = null;
 
   constructor(options: PluginsFileOptions, compiled: CompiledSchema<Written>) {
     this.file = options.file;
-    this.settings = options.settings;
-    this.compiled = compiled;
-    this.dataDir = options.dataDir;
-    this.lastGood = join(options.dataDir, 'plugins.last-good.json');
-    this.shown = shownPath(options.settings.host.projectDir, options.file);
-    this.watched = new WatchedFile(options.file, options.now ?? Date.now);
+    this.#settings = options.settings;
+    this.#compiled = compiled;
+    this.#dataDir = options.dataDir;
+    this.#lastGood = join(options.dataDir, 'plugins.last-good.json');
+    this.#shown = shownPath(options.settings.host.projectDir, options.file);
+    this.#watched = new WatchedFile(options.file, options.now ?? Date.now);
   }
 
   async open(): Promise<void> {
-    const content = await this.watched.look(true);
-    const read = content === undefined || content.kind === 'absent' ? undefined : this.read(content);
+    const content = await this.#watched.look(true);
+    const read = content === undefined || content.kind === 'absent' ? undefined : this.#read(content);
     if (read?.ok) {
-      await this.adopt(read.state, read.$schema);
+      await this.#adopt(read.state, read.$schema);
     } else {
-      const copy = await this.readCopy();
+      const copy = await this.#readCopy();
       if (copy !== undefined) {
         this.current = copy;
         this.source = 'last-good';
       }
-      if (read !== undefined) this.report(read.why, content);
-      else if (copy !== undefined) this.report('does not exist', content);
-      else if (this.settings.variable(fileVariable) !== undefined)
-        this.report(`does not exist, and ${fileVariable} names it`, content);
+      if (read !== undefined) this.#report(read.why, content);
+      else if (copy !== undefined) this.#report('does not exist', content);
+      else if (this.#settings.variable(fileVariable) !== undefined)
+        this.#report(`does not exist, and ${fileVariable} names it`, content);
     }
-    this.watching = this.settings.also({
+    this.#watching = this.#settings.also({
       poll: () =>
-        this.serially(async () => {
-          if (this.copyProblem !== null) await this.keepCopy();
-          return this.look(false);
+        this.#serially(async () => {
+          if (this.#copyProblem !== null) await this.#keepCopy();
+          return this.#look(false);
         }),
-      findings: () => [this.problem, this.copyProblem].filter((found) => found !== null),
+      findings: () => [this.problem, this.#copyProblem].filter((found) => found !== null),
     });
   }
 
   subscribe(run: (next: Desired, previous: Desired) => void): Disposable {
-    this.listeners.add(run);
-    return { dispose: () => void this.listeners.delete(run) };
+    this.#listeners.add(run);
+    return { dispose: () => void this.#listeners.delete(run) };
   }
 
   onEdit(run: (next: Desired, previous: Desired) => void): Disposable {
-    this.editListeners.add(run);
-    return { dispose: () => void this.editListeners.delete(run) };
+    this.#editListeners.add(run);
+    return { dispose: () => void this.#editListeners.delete(run) };
   }
 
   reload(): Promise<boolean> {
-    return this.serially(() => this.look(true));
+    return this.#serially(() => this.#look(true));
   }
 
   write(change: (current: Desired) => Desired, options: { readonly revision?: number } = {}): Promise<Desired> {
-    return this.serially(async () => {
+    return this.#serially(async () => {
       // An edit that was just saved is read first: a toggle must not undo it.
-      await this.look(true);
+      await this.#look(true);
       const { current } = this;
       // Otherwise the file would contain only the change, and its author's choice of plugins would be lost.
-      if (this.source === 'empty' && this.refused !== undefined && this.problem !== null) {
+      if (this.source === 'empty' && this.#refused !== undefined && this.problem !== null) {
         const { code, message, fix } = this.problem;
         throw new MortiseError(code, message, { status: 409, hint: fix });
       }
@@ -151,41 +151,41 @@ class StoredPlugins implements PluginsFile {
       const wanted = change(current);
       if (isDeepStrictEqual(withoutRevision(wanted), withoutRevision(current)) && this.problem === null) return current;
       const next: Desired = { ...wanted, revision: current.revision + 1 };
-      const text = this.textOf(next);
-      const read = this.parse(text);
+      const text = this.#textOf(next);
+      const read = this.#parse(text);
       if (!read.ok) {
         throw new MortiseError('invalid_plugins_file', `The change cannot be stored: ${read.why}.`, { status: 422 });
       }
-      const { refused } = this;
+      const refused = this.#refused;
       const before = await readFile(this.file, 'utf8').catch(() => undefined);
-      await sayUnwritten(this.shown, async () => {
-        if (refused !== undefined) await this.keepRefused(refused);
+      await sayUnwritten(this.#shown, async () => {
+        if (refused !== undefined) await this.#keepRefused(refused);
         makeFolders(dirname(this.file));
         await writeAtomic(this.file, text);
       });
-      this.settings.wrote({ path: this.file, before });
-      await this.watched.look(true);
-      await this.adopt(read.state, read.$schema);
+      this.#settings.wrote({ path: this.file, before });
+      await this.#watched.look(true);
+      await this.#adopt(read.state, read.$schema);
       return this.current;
     });
   }
 
   dispose(): void {
-    void this.watching?.dispose();
-    this.listeners.clear();
-    this.editListeners.clear();
+    void this.#watching?.dispose();
+    this.#listeners.clear();
+    this.#editListeners.clear();
   }
 
-  private async look(force: boolean): Promise<boolean> {
-    const content = await this.watched.look(force);
+  async #look(force: boolean): Promise<boolean> {
+    const content = await this.#watched.look(force);
     if (content === undefined) return false;
     if (content.kind === 'absent') {
-      this.report('does not exist any more', content);
+      this.#report('does not exist any more', content);
       return false;
     }
-    const read = this.read(content);
+    const read = this.#read(content);
     if (!read.ok) {
-      this.report(read.why, content);
+      this.#report(read.why, content);
       return false;
     }
     const before = this.current;
@@ -194,16 +194,16 @@ class StoredPlugins implements PluginsFile {
     const revision = changed
       ? Math.max(read.state.revision, before.revision + 1)
       : Math.max(read.state.revision, before.revision);
-    await this.adopt({ ...read.state, revision }, read.$schema);
-    if (changed) for (const listener of [...this.editListeners]) listener(this.current, before);
+    await this.#adopt({ ...read.state, revision }, read.$schema);
+    if (changed) for (const listener of [...this.#editListeners]) listener(this.current, before);
     return changed;
   }
 
-  private read(content: Exclude<FileContent, { kind: 'absent' }>): Read {
-    return content.kind === 'text' ? this.parse(content.text) : { ok: false, why: content.reason };
+  #read(content: Exclude<FileContent, { kind: 'absent' }>): Read {
+    return content.kind === 'text' ? this.#parse(content.text) : { ok: false, why: content.reason };
   }
 
-  private parse(text: string): Read {
+  #parse(text: string): Read {
     if (isTooDeep(text)) return { ok: false, why: `is nested deeper than ${maxFileDepth} levels` };
     let value: unknown;
     try {
@@ -211,7 +211,7 @@ class StoredPlugins implements PluginsFile {
     } catch {
       return { ok: false, why: 'is not valid JSON' };
     }
-    const result = this.compiled.parse(value);
+    const result = this.#compiled.parse(value);
     if (!result.ok) {
       const [first] = result.errors;
       return { ok: false, why: `is not valid: ${first?.path === '' ? 'it' : first?.path} ${first?.message}` };
@@ -222,9 +222,9 @@ class StoredPlugins implements PluginsFile {
     return { ok: true, state: { version: 1, revision, plugins, bindings, renamed }, $schema };
   }
 
-  private textOf(state: Desired): string {
+  #textOf(state: Desired): string {
     const written = {
-      ...(this.$schema === undefined ? {} : { $schema: this.$schema }),
+      ...(this.#schemaName === undefined ? {} : { $schema: this.#schemaName }),
       version: state.version,
       revision: state.revision,
       plugins: state.plugins,
@@ -234,59 +234,59 @@ class StoredPlugins implements PluginsFile {
     return `${JSON.stringify(written, null, 2)}\n`;
   }
 
-  private async adopt(state: Desired, $schema: string | undefined): Promise<void> {
+  async #adopt(state: Desired, $schema: string | undefined): Promise<void> {
     const previous = this.current;
-    this.$schema = $schema;
+    this.#schemaName = $schema;
     this.current = deepFreeze(state);
     this.source = 'file';
     this.problem = null;
-    this.refused = undefined;
-    await this.keepCopy();
+    this.#refused = undefined;
+    await this.#keepCopy();
     if (isDeepStrictEqual(state, previous)) return;
-    for (const listener of [...this.listeners]) listener(this.current, previous);
+    for (const listener of [...this.#listeners]) listener(this.current, previous);
   }
 
   /** The copy is for the next start: if it cannot be written, the change is still made. */
-  private async keepCopy(): Promise<void> {
-    const text = this.textOf(this.current);
-    const kept = await readFile(this.lastGood, 'utf8').catch(() => undefined);
+  async #keepCopy(): Promise<void> {
+    const text = this.#textOf(this.current);
+    const kept = await readFile(this.#lastGood, 'utf8').catch(() => undefined);
     try {
       if (kept !== text) {
-        makeFolders(this.dataDir, 0o700);
-        await writeAtomic(this.lastGood, text, 0o600);
+        makeFolders(this.#dataDir, 0o700);
+        await writeAtomic(this.#lastGood, text, 0o600);
       }
-      this.copyProblem = null;
+      this.#copyProblem = null;
     } catch (error) {
-      if (this.copyProblem === null) this.reportCopy(error);
+      if (this.#copyProblem === null) this.#reportCopy(error);
     }
   }
 
-  private reportCopy(error: unknown): void {
+  #reportCopy(error: unknown): void {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     const code = 'plugins_copy_failed';
-    const message = `The last good copy of ${this.shown} could not be written (${why}).`;
-    this.copyProblem = {
+    const message = `The last good copy of ${this.#shown} could not be written (${why}).`;
+    this.#copyProblem = {
       severity: 'warning',
       code,
       message,
-      fix: `Check whether the data directory is full or read-only; until then a start with a broken ${this.shown} uses an older copy.`,
+      fix: `Check whether the data directory is full or read-only; until then a start with a broken ${this.#shown} uses an older copy.`,
     };
-    this.settings.raise({ source: 'settings:plugins.json', severity: 'medium', code, message });
+    this.#settings.raise({ source: 'settings:plugins.json', severity: 'medium', code, message });
   }
 
-  private async readCopy(): Promise<Desired | undefined> {
-    const text = await readFile(this.lastGood, 'utf8').catch(() => undefined);
-    const read = text === undefined ? undefined : this.parse(text);
+  async #readCopy(): Promise<Desired | undefined> {
+    const text = await readFile(this.#lastGood, 'utf8').catch(() => undefined);
+    const read = text === undefined ? undefined : this.#parse(text);
     return read?.ok ? deepFreeze(read.state) : undefined;
   }
 
   /** A broken file may contain manual edits: it is saved before a change replaces it. */
-  private async keepRefused(text: string): Promise<void> {
-    const kept = join(this.dataDir, 'plugins.refused.json');
-    makeFolders(this.dataDir, 0o700);
+  async #keepRefused(text: string): Promise<void> {
+    const kept = join(this.#dataDir, 'plugins.refused.json');
+    makeFolders(this.#dataDir, 0o700);
     await writeAtomic(kept, text, 0o600);
-    const message = `A change of plugins has replaced ${this.shown}, which could not be read; its text is in ${shownPath(this.settings.host.projectDir, kept)}.`;
-    this.settings.raise({
+    const message = `A change of plugins has replaced ${this.#shown}, which could not be read; its text is in ${shownPath(this.#settings.host.projectDir, kept)}.`;
+    this.#settings.raise({
       source: 'settings:plugins.json',
       severity: 'medium',
       code: 'plugins_file_replaced',
@@ -294,24 +294,25 @@ class StoredPlugins implements PluginsFile {
     });
   }
 
-  private report(why: string, content: FileContent | undefined): void {
+  #report(why: string, content: FileContent | undefined): void {
     const kept = this.source === 'empty' ? 'No plugin is enabled.' : 'The plugins stay as in its last good copy.';
-    const message = `${this.shown} ${why}. ${kept}`;
+    const message = `${this.#shown} ${why}. ${kept}`;
     const sha256 = content === undefined || content.kind === 'absent' ? null : content.sha256;
-    this.refused = content?.kind === 'text' ? content.text : undefined;
-    const fix = content?.kind === 'absent' ? `Make ${this.shown}, or correct ${fileVariable}` : `Correct ${this.shown}`;
+    this.#refused = content?.kind === 'text' ? content.text : undefined;
+    const fix =
+      content?.kind === 'absent' ? `Make ${this.#shown}, or correct ${fileVariable}` : `Correct ${this.#shown}`;
     this.problem = {
       severity: 'error',
       code: 'plugins_file_invalid',
       message,
       fix: `${fix}; it is read again automatically.`,
     };
-    this.settings.raise({
+    this.#settings.raise({
       source: 'settings:plugins.json',
       severity: 'high',
       code: 'plugins_file_invalid',
       message,
-      data: { file: this.shown, sha256 },
+      data: { file: this.#shown, sha256 },
     });
   }
 }

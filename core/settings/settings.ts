@@ -18,48 +18,48 @@ const longest = 1_000;
 
 /** Runs several polls at their own intervals on one timer that does not keep the process alive. */
 class Poller {
-  private readonly now: () => number;
-  private readonly due = new Map<string, number>();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private stopped = false;
+  readonly #now: () => number;
+  readonly #due = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #stopped = false;
 
   constructor(now: () => number) {
-    this.now = now;
+    this.#now = now;
   }
 
   /** `polls` is called at each step, because intervals change. */
   start(polls: () => readonly Poll[]): void {
-    if (this.timer !== undefined || this.stopped) return;
+    if (this.#timer !== undefined || this.#stopped) return;
     const wait = (): void => {
       const intervals = polls()
         .map((poll) => poll.everyMs)
         .filter((ms) => ms > 0);
-      this.timer = setTimeout(step, Math.max(shortest, Math.min(longest, ...intervals)));
-      this.timer.unref();
+      this.#timer = setTimeout(step, Math.max(shortest, Math.min(longest, ...intervals)));
+      this.#timer.unref();
     };
     const step = (): void => {
-      this.running = this.runDue(polls()).finally(() => {
-        if (!this.stopped) wait();
+      this.#running = this.#runDue(polls()).finally(() => {
+        if (!this.#stopped) wait();
       });
     };
     wait();
   }
 
-  private async runDue(polls: readonly Poll[]): Promise<void> {
-    const now = this.now();
+  async #runDue(polls: readonly Poll[]): Promise<void> {
+    const now = this.#now();
     for (const poll of polls) {
-      if (poll.everyMs <= 0 || now < (this.due.get(poll.key) ?? 0)) continue;
-      this.due.set(poll.key, now + poll.everyMs - shortest);
+      if (poll.everyMs <= 0 || now < (this.#due.get(poll.key) ?? 0)) continue;
+      this.#due.set(poll.key, now + poll.everyMs - shortest);
       // One file that cannot be read must not stop the others from being watched.
       await poll.run().catch(() => undefined);
     }
   }
 
   async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
   }
 }
 

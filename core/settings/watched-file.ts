@@ -40,88 +40,92 @@ function errorCode(error: unknown): string {
  */
 export class WatchedFile {
   readonly path: string;
-  private readonly now: () => number;
-  private stamp: Stamp | undefined;
-  private hash: string | undefined;
-  private looked = false;
-  private loadedAt = 0;
-  private hashedAt = 0;
+  readonly #now: () => number;
+  #stamp: Stamp | undefined;
+  #hash: string | undefined;
+  #looked = false;
+  #loadedAt = 0;
+  #hashedAt = 0;
 
   constructor(path: string, now: () => number) {
     this.path = path;
-    this.now = now;
+    this.#now = now;
   }
 
   /** The file's content if it differs from the last check, else undefined. `force` compares the bytes in any case. */
   async look(force = false): Promise<FileContent | undefined> {
     for (let attempt = 0; ; attempt += 1) {
-      const seen = await this.read(force);
+      const seen = await this.#read(force);
       // A file that changes under the reader is read again: a partly written file must not be reported as invalid.
       if (seen !== 'moving' || attempt >= 5) return seen === 'moving' ? undefined : seen;
       await new Promise<void>((resolve) => setTimeout(resolve, 5));
     }
   }
 
-  private async read(force: boolean): Promise<FileContent | 'moving' | undefined> {
+  async #read(force: boolean): Promise<FileContent | 'moving' | undefined> {
     let file: Awaited<ReturnType<typeof open>>;
     try {
       // Non-blocking: opening a named pipe would otherwise block forever.
       file = await open(this.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     } catch (error) {
-      return errorCode(error) === 'ENOENT' ? this.absent() : this.unusable(`cannot be read (${errorCode(error)})`);
+      return errorCode(error) === 'ENOENT' ? this.#absent() : this.#unusable(`cannot be read (${errorCode(error)})`);
     }
     try {
       const before = await file.stat({ bigint: true });
-      if (!before.isFile()) return this.unusable('is not a regular file');
-      if (sameStamp(this.stamp, before) && !force && !this.mustHash()) return undefined;
+      if (!before.isFile()) return this.#unusable('is not a regular file');
+      if (sameStamp(this.#stamp, before) && !force && !this.#mustHash()) return undefined;
       if (before.size > maxBytes) {
-        return this.unusable(`is larger than 1 MiB (${before.size} bytes)`, `${before.size} ${before.mtimeNs}`, before);
+        return this.#unusable(
+          `is larger than 1 MiB (${before.size} bytes)`,
+          `${before.size} ${before.mtimeNs}`,
+          before,
+        );
       }
       const bytes = await file.readFile();
       if (!sameStamp(await file.stat({ bigint: true }), before)) return 'moving';
-      return this.loaded(bytes, before, Number(before.mode & 0o777n));
+      return this.#loaded(bytes, before, Number(before.mode & 0o777n));
     } catch (error) {
-      return this.unusable(`cannot be read (${errorCode(error)})`);
+      return this.#unusable(`cannot be read (${errorCode(error)})`);
     } finally {
       await file.close();
     }
   }
 
-  private mustHash(): boolean {
-    const now = this.now();
-    return now - this.loadedAt <= freshMs || now - this.hashedAt >= rehashMs;
+  #mustHash(): boolean {
+    const now = this.#now();
+    return now - this.#loadedAt <= freshMs || now - this.#hashedAt >= rehashMs;
   }
 
-  private absent(): FileContent | undefined {
-    const known = this.looked && this.hash === undefined;
-    this.looked = true;
-    this.stamp = undefined;
-    this.hash = undefined;
+  #absent(): FileContent | undefined {
+    const known = this.#looked && this.#hash === undefined;
+    this.#looked = true;
+    this.#stamp = undefined;
+    this.#hash = undefined;
     return known ? undefined : { kind: 'absent' };
   }
 
-  private unusable(reason: string, identity = reason, stamp?: Stamp): FileContent | undefined {
+  #unusable(reason: string, identity = reason, stamp?: Stamp): FileContent | undefined {
     const hash = sha256(`${reason}\n${identity}`);
-    this.stamp = stamp;
-    return this.differs(hash) ? { kind: 'unusable', reason, sha256: hash } : undefined;
+    this.#stamp = stamp;
+    return this.#differs(hash) ? { kind: 'unusable', reason, sha256: hash } : undefined;
   }
 
-  private loaded(bytes: Uint8Array, stamp: Stamp, mode: number): FileContent | undefined {
+  #loaded(bytes: Uint8Array, stamp: Stamp, mode: number): FileContent | undefined {
     const hash = sha256(bytes);
-    this.stamp = stamp;
-    this.hashedAt = this.now();
+    this.#stamp = stamp;
+    this.#hashedAt = this.#now();
     // A change of the mode alone counts too: it decides whether a file with secrets may be used.
-    if (!this.differs(hash, mode)) return undefined;
-    this.loadedAt = this.now();
+    if (!this.#differs(hash, mode)) return undefined;
+    this.#loadedAt = this.#now();
     const text = new TextDecoder('utf-8').decode(bytes);
     return { kind: 'text', text, sha256: hash, mode };
   }
 
-  private differs(hash: string, mode = 0): boolean {
+  #differs(hash: string, mode = 0): boolean {
     const identity = `${hash} ${mode}`;
-    if (this.looked && this.hash === identity) return false;
-    this.looked = true;
-    this.hash = identity;
+    if (this.#looked && this.#hash === identity) return false;
+    this.#looked = true;
+    this.#hash = identity;
     return true;
   }
 }

@@ -24,48 +24,48 @@ interface Cell<V> {
  * `other`: a mistaken label must not fill the memory.
  */
 class Cells<V> {
-  private readonly byLabels = new Map<string, Cell<V>>();
-  private readonly names: readonly string[];
-  private readonly metric: string;
-  private readonly make: () => V;
+  readonly #byLabels = new Map<string, Cell<V>>();
+  readonly #names: readonly string[];
+  readonly #metric: string;
+  readonly #make: () => V;
 
   constructor(metric: string, names: readonly string[], make: () => V) {
-    this.metric = metric;
-    this.names = names;
-    this.make = make;
+    this.#metric = metric;
+    this.#names = names;
+    this.#make = make;
     if (names.length === 0) this.at({});
   }
 
   /** @throws MortiseError `invalid_metric_labels` when a label is missing or not declared. */
   at(labels: Labels): V {
-    const values = this.names.map((name) => labels[name]);
-    const found = this.byLabels.get(values.join(separator));
+    const values = this.#names.map((name) => labels[name]);
+    const found = this.#byLabels.get(values.join(separator));
     if (found !== undefined) return found.value;
-    if (values.includes(undefined) || Object.keys(labels).length !== this.names.length) {
+    if (values.includes(undefined) || Object.keys(labels).length !== this.#names.length) {
       throw new MortiseError(
         'invalid_metric_labels',
-        `Metric ${this.metric} has the labels [${this.names.join(', ')}] but got [${Object.keys(labels).join(', ')}].`,
+        `Metric ${this.#metric} has the labels [${this.#names.join(', ')}] but got [${Object.keys(labels).join(', ')}].`,
       );
     }
-    if (this.byLabels.size >= maxSeries) return this.overflow();
-    return this.add(labels, values.join(separator));
+    if (this.#byLabels.size >= maxSeries) return this.#overflow();
+    return this.#add(labels, values.join(separator));
   }
 
-  private overflow(): V {
-    const key = this.names.map(() => 'other').join(separator);
+  #overflow(): V {
+    const key = this.#names.map(() => 'other').join(separator);
     return (
-      this.byLabels.get(key)?.value ?? this.add(Object.fromEntries(this.names.map((name) => [name, 'other'])), key)
+      this.#byLabels.get(key)?.value ?? this.#add(Object.fromEntries(this.#names.map((name) => [name, 'other'])), key)
     );
   }
 
-  private add(labels: Labels, key: string): V {
-    const cell = { labels: { ...labels }, value: this.make() };
-    this.byLabels.set(key, cell);
+  #add(labels: Labels, key: string): V {
+    const cell = { labels: { ...labels }, value: this.#make() };
+    this.#byLabels.set(key, cell);
     return cell.value;
   }
 
   all(): Iterable<Cell<V>> {
-    return this.byLabels.values();
+    return this.#byLabels.values();
   }
 }
 
@@ -75,19 +75,19 @@ interface Sum {
 
 /** prom-client hashes the labels at each `inc` (0.5 µs); a bound cell is one addition. */
 export class CellCounter extends PromCounter<string> implements Counter {
-  private readonly cells: Cells<Sum>;
+  readonly #cells: Cells<Sum>;
 
   constructor(name: string, help: string, labels: readonly string[], registry: Registry) {
     super({ name, help, labelNames: [...labels], registers: [registry] });
-    this.cells = new Cells(name, labels, () => ({ total: 0 }));
+    this.#cells = new Cells(name, labels, () => ({ total: 0 }));
   }
 
   add(value = 1, labels: Readonly<Record<string, string>> = {}): void {
-    if (value >= 0) this.cells.at(labels).total += value;
+    if (value >= 0) this.#cells.at(labels).total += value;
   }
 
   bind(labels: Readonly<Record<string, string>>): { add(value?: number): void } {
-    const sum = this.cells.at(labels);
+    const sum = this.#cells.at(labels);
     return {
       add(value = 1) {
         if (value >= 0) sum.total += value;
@@ -96,7 +96,7 @@ export class CellCounter extends PromCounter<string> implements Counter {
   }
 
   override async get(): Promise<MetricObjectWithValues<MetricValue<string>>> {
-    const values = Array.from(this.cells.all(), (cell) => ({ labels: { ...cell.labels }, value: cell.value.total }));
+    const values = Array.from(this.#cells.all(), (cell) => ({ labels: { ...cell.labels }, value: cell.value.total }));
     return { ...(await super.get()), values };
   }
 }
@@ -122,43 +122,43 @@ function record(bounds: readonly number[], into: Buckets, seconds: number): void
 
 /** As the counter: labels are looked up once, recording is a short scan and two additions. */
 export class CellHistogram extends PromHistogram<string> implements Histogram {
-  private readonly cells: Cells<Buckets>;
-  private readonly bounds: readonly number[];
-  private readonly metric: string;
+  readonly #cells: Cells<Buckets>;
+  readonly #bounds: readonly number[];
+  readonly #metric: string;
   /** Knows name, help and type in prom-client's own form; its own `get` comes back to this class's when it renders. */
-  private readonly head: PromHistogram<string>;
+  readonly #head: PromHistogram<string>;
 
   constructor(name: string, help: string, labels: readonly string[], registry: Registry, buckets = defaultBuckets) {
     const bounds = [...buckets].sort((a, b) => a - b);
     super({ name, help, labelNames: [...labels], registers: [registry], buckets: bounds });
-    this.bounds = bounds;
-    this.metric = name;
-    this.head = new PromHistogram({ name, help, registers: [] });
-    this.cells = new Cells(name, labels, () => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+    this.#bounds = bounds;
+    this.#metric = name;
+    this.#head = new PromHistogram({ name, help, registers: [] });
+    this.#cells = new Cells(name, labels, () => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
   }
 
   record(seconds: number, labels: Readonly<Record<string, string>> = {}): void {
-    record(this.bounds, this.cells.at(labels), seconds);
+    record(this.#bounds, this.#cells.at(labels), seconds);
   }
 
   bind(labels: Readonly<Record<string, string>>): { record(seconds: number): void } {
-    const cell = this.cells.at(labels);
-    return { record: (seconds) => record(this.bounds, cell, seconds) };
+    const cell = this.#cells.at(labels);
+    return { record: (seconds) => record(this.#bounds, cell, seconds) };
   }
 
   override async get(): Promise<MetricObjectWithValues<MetricValueWithName<string>>> {
     const values: MetricValueWithName<string>[] = [];
-    for (const { labels, value: cell } of this.cells.all()) {
+    for (const { labels, value: cell } of this.#cells.all()) {
       let below = 0;
       cell.counts.forEach((count, index) => {
         below += count;
-        const le = this.bounds[index] ?? '+Inf';
-        values.push({ labels: { le, ...labels }, value: below, metricName: `${this.metric}_bucket` });
+        const le = this.#bounds[index] ?? '+Inf';
+        values.push({ labels: { le, ...labels }, value: below, metricName: `${this.#metric}_bucket` });
       });
-      values.push({ labels: { ...labels }, value: cell.sum, metricName: `${this.metric}_sum` });
-      values.push({ labels: { ...labels }, value: below, metricName: `${this.metric}_count` });
+      values.push({ labels: { ...labels }, value: cell.sum, metricName: `${this.#metric}_sum` });
+      values.push({ labels: { ...labels }, value: below, metricName: `${this.#metric}_count` });
     }
-    return { ...(await this.head.get()), values };
+    return { ...(await this.#head.get()), values };
   }
 
   /** What prom-client asks for when it renders. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
-import { testServerParts } from '../../sdk/testing/test-database.js';
+import { testServerAddress } from '../../sdk/testing/test-database.js';
 import { until } from '../../sdk/testing/until.js';
 import { shortReason } from '../errors.js';
 import { type DatabaseHost, type OpenOptions, openDatabase } from '../open-database.js';
@@ -18,7 +18,7 @@ describeOnPostgres('the PostgreSQL server', () => {
   before(async function start() {
     this.timeout(60_000);
     server = await ownPostgres();
-    settings = { dialect: 'postgres', connection: await testServerParts(server.port) };
+    settings = { dialect: 'postgres', connection: await testServerAddress(server.port) };
   });
 
   afterEach(() => Promise.all(hosts.splice(0).map((host) => host.close())));
@@ -96,7 +96,7 @@ describeOnPostgres('the PostgreSQL server', () => {
   });
 
   it('is not retried after it refuses the connection', async () => {
-    const connection = { ...(await testServerParts(server.port)), database: 'nobody_made_this' };
+    const connection = { ...(await testServerAddress(server.port)), database: 'nobody_made_this' };
     const began = performance.now();
     const error = await errorOf(openDatabase({ dialect: 'postgres', connection }, silentLog));
     expect(error).to.include({ code: 'database_refused' });

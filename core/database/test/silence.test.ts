@@ -2,10 +2,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { freezePostgres, ownPostgres, silentLog, testDialects } from 'mortise/sdk/testing';
 import type { Database } from '../../sdk/host/database.js';
-import { testServerParts } from '../../sdk/testing/test-database.js';
+import { testServerAddress } from '../../sdk/testing/test-database.js';
 import { until } from '../../sdk/testing/until.js';
 import { type DatabaseHost, openDatabase } from '../open-database.js';
-import type { PostgresParts } from '../settings.js';
+import type { PostgresAddress } from '../settings.js';
 import { errorOf } from './expect-error.js';
 
 const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
@@ -16,13 +16,13 @@ const answerTimeoutMs = 400;
 describeOnPostgres('a PostgreSQL server that takes what is sent and does not answer', function silent() {
   this.timeout(60_000);
   let server: Awaited<ReturnType<typeof ownPostgres>>;
-  let parts: PostgresParts;
+  let parts: PostgresAddress;
   let host: DatabaseHost;
   let notes: Database;
 
   before(async () => {
     server = await ownPostgres();
-    parts = await testServerParts(server.port);
+    parts = await testServerAddress(server.port);
   });
 
   // First of all: a test that ran out of time has not done it, and nothing could be closed.
@@ -31,7 +31,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
   afterEach(() => host.close());
   after(() => server.dispose());
 
-  async function open(connection: PostgresParts): Promise<void> {
+  async function open(connection: PostgresAddress): Promise<void> {
     host = await openDatabase({ dialect: 'postgres', connection, answerTimeoutMs, connectTimeoutMs: 500 }, silentLog);
     notes = host.forPlugin('notes', ['notes']);
     await notes.migrate([

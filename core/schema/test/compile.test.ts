@@ -60,7 +60,7 @@ describe('a compiled schema', () => {
     [{ name: 'a', count: '1' }, '/count', 'must be a whole number from 1 to 50'],
     [{ name: 'a', mode: 'x' }, '/mode', 'must be one of file, catalog'],
     [{ name: '' }, '/name', 'must be text of at least 1 character'],
-    [{ name: 'a', tags: ['x', 'x'] }, '/tags', 'must be a list of at most 3 entries without repetitions'],
+    [{ name: 'a', tags: ['x', 'x'] }, '/tags', 'must be a list of at most 3 entries without duplicates'],
     [{ name: 'a', 'co/unt': 1 }, '/co~1unt', 'is not a known name; known here: name, count, mode, tags, target, home'],
     [{ name: 'a', target: 7 }, '/target', 'must be text or an object'],
     [{ name: 'a', target: {} }, '/target', 'has none of the allowed forms'],

@@ -14,7 +14,7 @@ export class Project {
   readonly alerts: Alert[] = [];
   /** Milliseconds added to the machine's clock. */
   later = 0;
-  private readonly opened: Settings[] = [];
+  readonly #opened: Settings[] = [];
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -47,7 +47,7 @@ export class Project {
       now: () => Date.now() + this.later,
     });
     if (opened.ok) {
-      this.opened.push(opened.settings);
+      this.#opened.push(opened.settings);
       opened.settings.onAlert((alert) => this.alerts.push(alert));
     }
     return opened;
@@ -65,7 +65,7 @@ export class Project {
   }
 
   async remove(): Promise<void> {
-    for (const settings of this.opened) await settings.dispose();
+    for (const settings of this.#opened) await settings.dispose();
     await rm(this.folder, { recursive: true, force: true });
   }
 }
