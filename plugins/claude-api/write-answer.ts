@@ -12,9 +12,9 @@ import {
 import { type GenerateEvent, isJsonObject, type JsonObject } from 'mortise/sdk';
 
 /** The answer to a request without `stream`. */
-export function writeMessage({ blocks, ...end }: ModelAnswer, { asked, estimatedInput }: AnswerFacts): JsonObject {
+export function writeMessage({ blocks, ...end }: ModelAnswer, { apiRequest, estimatedInput }: AnswerFacts): JsonObject {
   return {
-    ...emptyMessage(asked.model),
+    ...emptyMessage(apiRequest.model),
     content: blocks.flatMap(writeBlock),
     ...writeEnd(end),
     usage: writeUsage(end.usage, estimatedInput, blocks),
@@ -24,11 +24,11 @@ export function writeMessage({ blocks, ...end }: ModelAnswer, { asked, estimated
 /** The event stream of an answer, as it arrives. One that fails ends with an error event. */
 export async function* writeStream(
   events: AsyncIterable<GenerateEvent>,
-  { asked, estimatedInput, errorBody }: AnswerFacts,
+  { apiRequest, estimatedInput, errorBody }: AnswerFacts,
   finished: (answer: ModelAnswer) => void,
 ): AsyncGenerator<string> {
   const usage = { ...writeUsage(undefined, estimatedInput, []), output_tokens: 1 };
-  const begun = { ...emptyMessage(asked.model), stop_reason: null, stop_sequence: null, usage };
+  const begun = { ...emptyMessage(apiRequest.model), stop_reason: null, stop_sequence: null, usage };
   yield frame('message_start', { message: begun });
   yield ping;
   const reader = new AnswerReader();

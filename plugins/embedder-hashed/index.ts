@@ -5,7 +5,6 @@ import { dimensions, embedText, model } from './embed-text.js';
 export default function embedderHashed(): PluginDefinition {
   return {
     key: 'embedder-hashed',
-    register() {},
     start(host) {
       const analysis = host.use('text-analysis');
       host.contribute('embedder', 'hashed', {

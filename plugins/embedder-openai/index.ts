@@ -6,7 +6,6 @@ import { createEmbed } from './request-embeddings.js';
 export default function embedderOpenai(): PluginDefinition<Config> {
   return {
     key: 'embedder-openai',
-    register() {},
     start(host) {
       const { model, dimensions, batch_size: maxBatch, max_input_characters: maxInputCharacters } = host.config;
       const embed = createEmbed(host.use('fetch'), host.config);

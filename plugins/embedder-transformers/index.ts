@@ -8,7 +8,6 @@ export default function embedderTransformers(): PluginDefinition<Config> {
   let model: Model | undefined;
   return {
     key: 'embedder-transformers',
-    register() {},
     async start(host) {
       requireLibraries();
       const files = findModel(host.config);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isCodedError, isJsonObject, MortiseError } from 'mortise/sdk';
 import { type ModelInfo, optional, readModelInfos } from './model-info.js';
 
-/** What is known of a provider without any configuration. */
+/** The data of a provider without any configuration. */
 export interface CatalogueProvider {
   readonly displayName?: string;
   readonly adapter?: string;

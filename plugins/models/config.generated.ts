@@ -6,11 +6,11 @@ export interface Config {
   /** Models, as provider/model, that are tried in order when a turn's model fails before its first output. */
   readonly fallbacks: readonly string[];
   /**
-   * How long one answer may take, including retries and passed through or not, milliseconds; 0 = no limit, the default. A provider's own setting overrides it.
+   * Time limit in milliseconds of one answer, including retries, also of one that is passed through; 0 = no limit, the default. A provider's own setting overrides it.
    */
   readonly timeout_ms?: number;
   /**
-   * The longest silence of an API before a stream begins and between two pieces of an answer, milliseconds; 120000 when absent.
+   * Maximum silence in milliseconds of an API before a stream begins and between two pieces of an answer; 120000 when absent.
    */
   readonly idle_timeout_ms?: number;
   /**

@@ -14,12 +14,12 @@ export const { error: modelError, storing } = errorTable({
   store_error: [500, 'the model store is not available'],
 });
 
-/** An `invalid_json` for a member of another type: the sentence is that of every wrong body, the details say where. */
+/** An `invalid_json` for a member of the wrong type. The message is that of every invalid body; the details name the member. */
 export function wrongType(member: string, expected: string): MortiseError {
   return modelError('invalid_json', { details: { member, expected } });
 }
 
-/** Runs a reader of a part of a document. A refusal names the part, and the member where a type is wrong. */
+/** Runs a reader of a part of a document. Its error then names the part, and the member whose type is wrong. */
 export function reading<T>(part: string, read: () => T): T {
   try {
     return read();

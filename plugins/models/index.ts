@@ -19,14 +19,13 @@ import {
 } from './routes.js';
 import { adapterNames } from './show-models.js';
 
-/** How long a replica may use what another one has changed, if the notification was lost. Milliseconds. */
+/** Maximum age of cached data on a replica that missed a notification, milliseconds. */
 const rereadEveryMs = 10_000;
 
-/** Which model providers there are, and which model a request gets. */
+/** Model providers, and the choice of the model of a request. */
 export default function models(): PluginDefinition<Config> {
   return {
     key: 'models',
-    register() {},
     async start(host) {
       const { config, log } = host;
       const database = host.use('database');
@@ -53,15 +52,15 @@ export default function models(): PluginDefinition<Config> {
         fallbacks,
         limits: config,
       });
-      const forget = () => cache.forget();
-      let listening = envs.current?.onChange(forget);
+      const invalidate = () => cache.invalidate();
+      let listening = envs.current?.onChange(invalidate);
       envs.onChange((service) => {
         listening?.dispose();
-        listening = service?.onChange(forget);
-        forget();
+        listening = service?.onChange(invalidate);
+        invalidate();
       });
-      host.own(await database.listen(changesChannel, forget, { missed: forget }));
-      if (database.dialect === 'postgres') host.every(rereadEveryMs, forget);
+      host.own(await database.listen(changesChannel, invalidate, { missed: invalidate }));
+      if (database.dialect === 'postgres') host.every(rereadEveryMs, invalidate);
       const administration = new ModelAdministration({
         cache,
         store,

@@ -63,11 +63,11 @@ export class ModelAdministration {
   /** @throws forbidden, invalid_json, invalid_model_slot, provider_not_found, provider_disabled, model_not_found */
   async setActive(body: unknown, ctx: CallContext) {
     this.checkRight(ctx, 'models:activate');
-    const asked = readSlotBody(body);
+    const slot = readSlotBody(body);
     const { cache, store } = this.#deps;
-    let active: ModelSlot = asked;
+    let active: ModelSlot = slot;
     await store.change(ctx, (stored) => {
-      active = cache.tableOf(stored).checkSlot(asked);
+      active = cache.tableOf(stored).checkSlot(slot);
       return {
         active,
         entry: {
@@ -89,7 +89,7 @@ export class ModelAdministration {
   }
 }
 
-/** The form is checked with all other members. @throws invalid_provider_config */
+/** Checks that the adapter exists; its form is checked with the other members. @throws invalid_provider_config */
 function checkAdapter(name: unknown, known: readonly string[]): void {
   if (typeof name !== 'string' || name === '' || known.includes(name.toLowerCase())) return;
   throw modelError('invalid_provider_config', {

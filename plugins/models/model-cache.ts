@@ -20,7 +20,7 @@ interface CacheDeps {
   readonly limits: DefaultLimits;
 }
 
-/** The table of models, read from the database only after a change: every turn asks for it. */
+/** The table of models, which every turn uses. It is read from the database only after a change. */
 export class ModelCache {
   readonly catalogue: Catalogue;
   readonly #deps: CacheDeps;
@@ -38,19 +38,19 @@ export class ModelCache {
     return this.#current(await this.#stored);
   }
 
-  /** Whether a provider would be known without anything stored. */
+  /** Whether a provider exists without stored settings. */
   isGiven(id: string): boolean {
     return this.catalogue.has(id) || this.#deps.variables.read(`${variablePrefix(id)}_BASE_URL`) !== undefined;
   }
 
-  /** What is stored now, with changes of this process that were just committed. */
+  /** Reads the stored rows again, with changes of this process that were just committed. */
   reload(): Promise<ModelTable> {
-    this.forget();
+    this.invalidate();
     return this.table();
   }
 
-  /** The rows have changed; they are read again by the next request. */
-  forget(): void {
+  /** Drops the rows, which have changed. The next request reads them again. */
+  invalidate(): void {
     this.#stored = undefined;
   }
 
@@ -71,7 +71,7 @@ export class ModelCache {
   #read(): Promise<StoredModels> {
     const reading = this.#deps.store.read();
     reading.catch(() => {
-      // The next request tries again.
+      // The next request reads again.
       if (this.#stored === reading) this.#stored = undefined;
     });
     return reading;

@@ -6,7 +6,7 @@ export interface ModelInfo {
   readonly id: string;
   readonly name: string;
   readonly status?: string;
-  /** The model that this other name stands for. */
+  /** The model that this alias refers to. */
   readonly alias_of?: string;
   readonly capabilities?: ModelCapabilities;
   readonly limit?: ModelLimit;
@@ -23,7 +23,7 @@ export interface ModelCapabilities {
   readonly output?: MediaFlags;
 }
 
-/** Which kinds of content a model takes or gives. */
+/** The kinds of content that a model accepts or returns. */
 export type MediaFlags = Partial<Readonly<Record<(typeof media)[number], boolean>>>;
 
 const media = ['text', 'audio', 'image', 'video', 'pdf'] as const;
@@ -45,7 +45,7 @@ export function readModelInfos(value: unknown): readonly ModelInfo[] {
   const ids = models.map(({ id }) => id);
   const repeated = ids.find((id, index) => ids.indexOf(id) !== index);
   if (repeated !== undefined) {
-    throw modelError('invalid_provider_config', { message: `models has "${repeated.slice(0, 200)}" twice` });
+    throw modelError('invalid_provider_config', { message: `models contains "${repeated.slice(0, 200)}" twice` });
   }
   return models;
 }
@@ -93,7 +93,7 @@ function readLimit(value: unknown, place: string): ModelLimit | undefined {
   return present(['context', 'input', 'output'], (name) => {
     const tokens = optional(value, name, 'number', place);
     if (tokens === undefined || (Number.isInteger(tokens) && tokens > 0)) return tokens;
-    throw modelError('invalid_provider_config', { message: `limit.${name} must be a number of tokens above 0` });
+    throw modelError('invalid_provider_config', { message: `limit.${name} must be a positive number of tokens` });
   });
 }
 

@@ -50,7 +50,7 @@ export function modelSettings({ database, cache, store, checkRight }: SettingsDe
         },
         options?.trx,
       );
-      if (options?.trx) database.afterCommit(options.trx, () => cache.forget());
+      if (options?.trx) database.afterCommit(options.trx, () => cache.invalidate());
       else await cache.reload();
     },
   };
@@ -87,11 +87,11 @@ function readProviders({ providers: stored }: StoredModels, document: unknown): 
     }),
   );
   const repeated = read.find(({ id }, index) => read.findIndex((one) => one.id === id) !== index);
-  if (repeated) throw modelError('invalid_provider_config', { message: `provider "${repeated.id}" is there twice` });
+  if (repeated) throw modelError('invalid_provider_config', { message: `provider "${repeated.id}" is given twice` });
   return read.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** An entry as a patch of nothing, except that masks stand for the stored secrets. */
+/** Reads an entry as a patch of an empty provider; masks refer to the stored secrets. */
 function readEntry(stored: StoredProvider, entry: unknown): StoredProvider {
   if (!isJsonObject(entry)) throw modelError('invalid_json', { message: 'it must be an object' });
   if (optional(entry, 'hidden', 'boolean')) return { ...unconfigured(stored.id), hidden: true };

@@ -9,17 +9,17 @@ import type { StoredModels } from './provider-store.js';
 /** Facts of the active adapters, by key. */
 export type Adapters = ReadonlyMap<string, ProviderFacts>;
 
-/** A value of the environment that stands in for a provider's own. */
+/** Reads an environment variable, which is the default of a provider's setting. */
 export type ReadVariable = (name: string) => string | undefined;
 
 /** Variables that may belong to providers. */
 export interface ProviderVariables {
   readonly read: ReadVariable;
-  /** The names of those that are set. */
+  /** The names of the variables that are set. */
   names(): Iterable<string>;
 }
 
-/** A provider as requests use it: what is stored, the catalogue and the environment together. */
+/** A provider as requests use it: stored settings, catalogue and environment combined. */
 export interface KnownProvider {
   readonly id: string;
   readonly displayName: string;
@@ -28,9 +28,9 @@ export interface KnownProvider {
   readonly enabled: boolean;
   readonly apiKey: string | undefined;
   readonly baseUrl: string | undefined;
-  /** Whether requests have a key: its own, or that of the adapter's configuration. */
+  /** Whether requests have a key: the provider's, or that of the adapter's configuration. */
   readonly hasKey: boolean;
-  /** It has neither key nor address of its own, and the adapter's configuration has them. */
+  /** It has neither a key nor an address, and the adapter's configuration has both. */
   readonly usesAdapterAccount: boolean;
   /** Models, without aliases. */
   readonly models: readonly ModelInfo[];
@@ -47,9 +47,9 @@ interface TableInput {
   readonly variables: ProviderVariables;
   /** The configured model of requests without one. */
   readonly configured: ModelSlot | undefined;
-  /** Models that are tried after others. */
+  /** Models that are tried when others fail. */
   readonly fallbacks: readonly ModelSlot[];
-  /** Limits of providers that have none of their own. */
+  /** Limits of providers without limits. */
   readonly limits: DefaultLimits;
 }
 
@@ -58,10 +58,10 @@ export type DefaultLimits = Pick<ProviderSettings, 'timeout_ms' | 'idle_timeout_
 /** The model of an unconfigured installation. */
 export const demoSlot: ModelSlot = { providerId: 'demo', model: 'demo-chat' };
 
-/** Providers whose account may be the one in their adapter's own configuration. */
+/** Providers whose account may be the one in their adapter's configuration. */
 const accountOfAdapter: Readonly<Record<string, string>> = { 'openai-compatible': 'openai' };
 
-/** Names of models that belong to a naming, whatever provider serves them, and the adapters that do. */
+/** The model names of a naming, whichever provider serves them, and the adapters that serve them. */
 const namings: Readonly<Record<ModelNaming, { readonly family: RegExp; readonly adapters: readonly string[] }>> = {
   anthropic: { family: /^claude/i, adapters: ['anthropic'] },
   openai: { family: /^(?:gpt|o[1-9]|codex)/i, adapters: ['openai-compatible', 'codex-compatible'] },
@@ -70,7 +70,7 @@ const namings: Readonly<Record<ModelNaming, { readonly family: RegExp; readonly 
 /** `created_at` of models whose age is not known. */
 const unknownAge = '2025-01-01T00:00:00Z';
 
-/** Everything that is known about models at one moment. Immutable; resolved models are cached in it. */
+/** A snapshot of all model data. Immutable; resolved models are cached in it. */
 export class ModelTable {
   /** By id, in order of id. */
   readonly providers: ReadonlyMap<string, KnownProvider>;
@@ -100,7 +100,7 @@ export class ModelTable {
     this.#limits = limits;
   }
 
-  /** The model of requests that name none. */
+  /** The model of requests without one. */
   defaultSlot(configured: ModelSlot | undefined): ModelSlot {
     return this.active ?? configured ?? this.#configured ?? demoSlot;
   }
@@ -118,7 +118,7 @@ export class ModelTable {
   }
 
   /**
-   * The slot with the model that an alias stands for.
+   * The slot with its alias resolved.
    * @throws provider_not_found, provider_disabled, model_not_found
    */
   checkSlot({ providerId, model }: ModelSlot): ModelSlot {
@@ -163,7 +163,7 @@ export class ModelTable {
     });
   }
 
-  /** The rules for the model of a stateless request; the first that matches. */
+  /** The model of a stateless request, by the first rule that matches. */
   route(name: string, naming: ModelNaming): ResolvedModel | undefined {
     const { family, adapters } = namings[naming];
     const slash = name.indexOf('/');
@@ -222,7 +222,7 @@ export class ModelTable {
     }
   }
 
-  /** A provider of which the environment has the address, but no key, exists for a request that names it. */
+  /** A provider with an address but no key in the environment exists only for requests that name it. */
   #provider(id: string): KnownProvider | undefined {
     const known = this.providers.get(id);
     if (known || this.#hidden.has(id) || this.#adapters.has(id) || !isProviderId(id)) return known;
@@ -230,7 +230,7 @@ export class ModelTable {
     return knownProvider(unconfigured(id), { models: [] }, this.#adapters, this.#variable);
   }
 
-  /** An adapter is also a provider of its own name, unless one is configured or the adapter calls any API. */
+  /** An adapter is also a provider of the same name, unless one is configured or the adapter calls any API. */
   #ownAdapter(key: string): ProviderFacts | undefined {
     return this.providers.has(key) || callsAnyApi.has(key) ? undefined : this.#adapters.get(key);
   }
@@ -244,8 +244,8 @@ function unknownModel(model: string, hint?: string): Error {
 }
 
 /**
- * Providers of which the environment has both an address and a key: one of them alone may belong to anything. Variables
- * of the platform itself are none of theirs.
+ * Providers with both an address and a key in the environment: one of them alone may belong to anything. Variables of the
+ * platform are excluded.
  */
 function fromVariables({ names }: ProviderVariables, known: ReadonlySet<string>): readonly string[] {
   const set = new Set(names());
@@ -258,7 +258,7 @@ function fromVariables({ names }: ProviderVariables, known: ReadonlySet<string>)
   });
 }
 
-/** All that is known of the models of such a provider: what the settings name. */
+/** The models of such a provider: those that settings name. */
 function namedModels(id: string, named: readonly ModelSlot[]): CatalogueProvider {
   const models = named.filter(({ providerId }) => providerId === id).map(({ model }) => modelOf({ id: model }));
   return { models: mergeModels(models, []) };
@@ -333,7 +333,7 @@ function adapterOf(id: string, chosen: string | undefined): string {
   return 'openai-compatible';
 }
 
-/** What the adapter is called with. A provider without an account of its own uses the adapter's configuration. */
+/** The settings that the adapter is called with. A provider without an account uses the adapter's configuration. */
 function settingsOf(
   provider: KnownProvider,
   reasons: boolean,

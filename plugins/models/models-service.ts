@@ -36,7 +36,7 @@ export function modelsService(cache: ModelCache, fallbacks: readonly ModelSlot[]
   };
 }
 
-/** Refuses in the words of turns, whose model was chosen earlier. */
+/** Resolves with the error messages of turns, whose model was chosen earlier. */
 function resolveForTurn(table: ModelTable, slot: ModelSlot): ResolvedModel {
   try {
     return table.resolve(slot);

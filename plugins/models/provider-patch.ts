@@ -3,7 +3,7 @@ import { isJsonObject, isSensitiveName, type JsonObject, type ReasoningEffort } 
 import { modelError, wrongType } from './errors.js';
 import { type ModelInfo, optional, readModelInfos } from './model-info.js';
 
-/** What an administrator has set of a provider; everything else has a default. Key and headers are stored apart. */
+/** The settings of a provider; absent ones have defaults. Key and headers are stored separately. */
 export interface ProviderOptions {
   readonly base_url?: string;
   readonly display_name?: string;
@@ -37,7 +37,7 @@ export function isProviderId(id: string): boolean {
   return idForm.test(id) && id !== 'demo';
 }
 
-/** A provider of which nothing is stored. */
+/** A provider without stored settings. */
 export function unconfigured(id: string): StoredProvider {
   return { id, options: {}, apiKey: undefined, headers: {}, hidden: false };
 }
@@ -108,11 +108,11 @@ function textOption<T>(body: JsonObject, name: string, read: (text: string) => T
   return text === '' ? null : text === undefined ? undefined : read(text);
 }
 
-function numberOption(body: JsonObject, name: string, most: number): number | undefined {
+function numberOption(body: JsonObject, name: string, max: number): number | undefined {
   const value = optional(body, name, 'number');
   if (value === undefined) return undefined;
   if (value < 0) throw invalid(`${name} must be >= 0`);
-  if (!Number.isInteger(value) || value > most) throw invalid(`${name} must be an integer of at most ${most}`);
+  if (!Number.isInteger(value) || value > max) throw invalid(`${name} must be an integer of at most ${max}`);
   return value;
 }
 
@@ -158,7 +158,8 @@ function readKey(given: string | undefined, stored: string | undefined): string 
   if (given === undefined) return stored;
   const key = unmaskCredential(given.trim(), stored);
   if (key === '') return undefined;
-  if (!keyCharacters.test(key) || key.length > 4_096) throw invalid('api_key has characters that no header can carry');
+  if (!keyCharacters.test(key) || key.length > 4_096)
+    throw invalid('api_key has characters that are not allowed in a header');
   return key;
 }
 

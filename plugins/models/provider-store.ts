@@ -13,7 +13,7 @@ import {
 import { storing } from './errors.js';
 import type { ProviderOptions, StoredProvider } from './provider-patch.js';
 
-/** What is stored about models. */
+/** The stored data of models. */
 export interface StoredModels {
   readonly providers: readonly StoredProvider[];
   readonly active: ModelSlot | undefined;
@@ -35,7 +35,7 @@ interface ProviderRow {
 }
 
 const activeKey = 'active_llm';
-/** A row that every change writes first, so that changes are serial on every replica. */
+/** A row that every change writes first, which serialises changes across replicas. */
 const revisionKey = 'models_revision';
 
 /** Notified with every change. */
@@ -56,7 +56,7 @@ export class ProviderStore {
   }
 
   /**
-   * Changes what is stored and writes the audit row of the change, in one transaction.
+   * Changes the stored data and writes the audit row of the change, in one transaction.
    * @param change returns what to store for a provider (a null removes its row) and the active model
    */
   change(ctx: CallContext, change: (stored: StoredModels) => ModelChange): Promise<void> {
@@ -71,7 +71,7 @@ export class ProviderStore {
     });
   }
 
-  /** Replaces everything that is stored, as {@link change}, in the caller's transaction if there is one. */
+  /** Replaces all stored data, as {@link change}, in the caller's transaction if there is one. */
   replace(
     ctx: CallContext,
     replace: (stored: StoredModels) => StoredModels & Pick<ModelChange, 'entry'>,
@@ -83,7 +83,7 @@ export class ProviderStore {
       const ids = providers.map(({ id }) => id);
       await database.query({ trx })(database.table('agent.providers')).whereNotIn('id', ids).delete();
       for (const provider of providers) {
-        // An unchanged row is not written again: its key may be one that cannot be decrypted at present.
+        // An unchanged row is not written again, because its key may currently be undecryptable.
         const before = stored.providers.find(({ id }) => id === provider.id);
         if (!isDeepStrictEqual(provider, before)) await this.#saveProvider(provider, trx);
       }
@@ -148,7 +148,7 @@ export class ProviderStore {
     return Object.fromEntries(clear.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
-  /** Each value by itself: the platform then knows it as a secret. */
+  /** Seals each value separately, so that the platform registers it as a secret. */
   #sealHeaders(id: string, headers: StoredProvider['headers']): string {
     const sealed = Object.entries(headers).map(([name, value]) => [
       name,
@@ -157,7 +157,7 @@ export class ProviderStore {
     return JSON.stringify(Object.fromEntries(sealed));
   }
 
-  /** A secret that cannot be decrypted counts as unset: the other providers must go on working. */
+  /** A secret that cannot be decrypted counts as unset, so that the other providers keep working. */
   #unseal(stored: string | null, place: string): string | undefined {
     if (stored === null) return undefined;
     try {
@@ -197,7 +197,7 @@ export class ProviderStore {
   }
 }
 
-/** One change of what is stored. */
+/** One change of the stored data. */
 export interface ModelChange {
   readonly provider?: StoredProvider | undefined;
   /** Id of the provider whose row is removed. */

@@ -7,8 +7,8 @@ import { activeSlot, catalogInfo, providerInfos } from './show-models.js';
 export function listProvidersRoute(cache: ModelCache): Route {
   return {
     async handle({ query }, ctx) {
-      const asked = { limit: query.get('limit'), cursor: query.get('cursor') };
-      return { body: listPage(providerInfos(await cache.table()), ({ id }) => id, asked, ctx) };
+      const page = { limit: query.get('limit'), cursor: query.get('cursor') };
+      return { body: listPage(providerInfos(await cache.table()), ({ id }) => id, page, ctx) };
     },
   };
 }

@@ -56,7 +56,7 @@ export function activeSlot({ active }: Pick<ModelTable, 'active'>) {
   return { active_llm: { provider_id: active?.providerId ?? '', model: active?.model ?? '' } };
 }
 
-/** The names under which adapters may be chosen: the well-known ones first. */
+/** The names of the well-known adapters, which are listed first. */
 const knownTypes: readonly (readonly [id: string, name: string])[] = [
   ['openai', 'OpenAI'],
   ['openai-compatible', 'OpenAI-compatible'],

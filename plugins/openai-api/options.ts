@@ -28,7 +28,7 @@ export function readTool(tool: unknown, path: string): ModelToolDefinition {
 }
 
 /**
- * Reads `tool_choice`; `allowed_tools` leaves out the others.
+ * Reads `tool_choice`; `allowed_tools` drops all other tools.
  *
  * @param nameOf the name of the function in a choice or an allowed tool
  */
@@ -51,7 +51,7 @@ export function offerTools(
   return { tools, choice: { name } };
 }
 
-/** The members of a neutral request that both APIs have. */
+/** The members of a neutral request that both APIs share. */
 export function requestOptions(
   model: ResolvedModel,
   body: JsonObject,
@@ -83,19 +83,19 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Names the members of an object that have no effect. */
-export function nameOthers(name: string, value: unknown, understood: string, ignored: string[]): void {
+/** Adds the members of an object that have no effect to `ignored`: all but the one that is used. */
+export function ignoreOthers(name: string, value: unknown, used: string, ignored: string[]): void {
   if (!isJsonObject(value)) return;
   for (const [member, one] of Object.entries(value)) {
-    if (member !== understood && isGiven(one)) ignored.push(`${name}.${member}`);
+    if (member !== used && isGiven(one)) ignored.push(`${name}.${member}`);
   }
 }
 
-/** The limit of the answer, at most the model's own. */
-export function outputLimit(asked: unknown, { limits }: ResolvedModel, param: string): { maxOutputTokens?: number } {
-  if (asked === undefined || asked === null) return {};
-  if (typeof asked !== 'number' || !(asked > 0)) throw invalidField(`${param} must be greater than 0`, param);
-  return { maxOutputTokens: Math.min(Math.ceil(asked), limits.output ?? Number.POSITIVE_INFINITY) };
+/** The limit of the answer, at most that of the model. */
+export function outputLimit(limit: unknown, { limits }: ResolvedModel, param: string): { maxOutputTokens?: number } {
+  if (limit === undefined || limit === null) return {};
+  if (typeof limit !== 'number' || !(limit > 0)) throw invalidField(`${param} must be greater than 0`, param);
+  return { maxOutputTokens: Math.min(Math.ceil(limit), limits.output ?? Number.POSITIVE_INFINITY) };
 }
 
 const efforts: Readonly<Record<string, ReasoningEffort>> = {
@@ -107,7 +107,7 @@ const efforts: Readonly<Record<string, ReasoningEffort>> = {
   xhigh: 'high',
 };
 
-/** Undefined where the request names none; `ignored` gets the name where the model has no reasoning. */
+/** The effort of a request, if it has one. For a model without reasoning, `param` is added to `ignored`. */
 export function readEffort(
   effort: unknown,
   { capabilities }: ResolvedModel,
@@ -122,7 +122,7 @@ export function readEffort(
   return {};
 }
 
-/** A format, with the schema beside its name as in responses. */
+/** Reads a format in the form of responses, with the schema beside its name. */
 export function readFormat(format: unknown, param: string): { responseFormat?: ResponseFormat } {
   if (!isJsonObject(format) || format.type === 'text') return {};
   if (format.type === 'json_object') return { responseFormat: { type: 'json_object' } };
@@ -138,7 +138,7 @@ export function readFormat(format: unknown, param: string): { responseFormat?: R
   };
 }
 
-/** A file at an address or in a data URL. @throws provider_not_supported where the model accepts none */
+/** A file at an address or in a data URL. @throws provider_not_supported if the model accepts none */
 export function attachment(
   type: 'image' | 'audio' | 'file',
   url: unknown,
@@ -148,6 +148,6 @@ export function attachment(
   if (typeof url !== 'string') throw invalidField(`${path}: the attachment has no data`, path);
   const data = readDataUrl(url);
   if (!data && !/^https?:\/\//i.test(url))
-    throw invalidField(`${path}: the attachment must be a data URL or https`, path);
+    throw invalidField(`${path}: the attachment must be a data URL or an https URL`, path);
   return { type, ...(data ?? { url }), ...(typeof name === 'string' ? { name } : {}) };
 }

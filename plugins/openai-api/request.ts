@@ -1,7 +1,7 @@
 import { type ApiRequest, invalidField, type ModelApi, statelessError } from 'mortise/contracts/models';
 import { isJsonObject, type RouteRequest } from 'mortise/sdk';
 
-/** What both APIs have in common. */
+/** The common part of both APIs. */
 export const sharedApi: Pick<ModelApi, 'naming' | 'forwardedHeaders' | 'read' | 'modelNotFound' | 'providerPath'> = {
   naming: 'openai',
   forwardedHeaders: ['openai-*', 'accept', 'accept-*', 'content-type', 'user-agent', 'x-stainless-*'],
@@ -11,7 +11,7 @@ export const sharedApi: Pick<ModelApi, 'naming' | 'forwardedHeaders' | 'read' | 
   providerPath: (path) => path.replace(/^\/v1/, ''),
 };
 
-/** Where both APIs have the same options. */
+/** The fields of the options that are the same in both APIs. */
 export const sharedFields = {
   toolChoice: ['tool_choice'],
   parallelToolCalls: ['parallel_tool_calls'],

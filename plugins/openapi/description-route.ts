@@ -13,18 +13,18 @@ interface DescriptionDeps {
   onToggle(run: () => void): void;
 }
 
-/** Returns the description of the active plugins; it is joined again after a plugin has changed its state. */
+/** Returns the description of the active plugins, which is joined again after a plugin has changed its state. */
 export function descriptionRoute(deps: DescriptionDeps): Route {
   let cached: Promise<object> | undefined;
-  const forget = () => {
+  const invalidate = () => {
     cached = undefined;
   };
-  deps.onToggle(forget);
+  deps.onToggle(invalidate);
   return {
     async handle() {
       cached ??= describe(deps);
       const description = cached;
-      description.catch(forget);
+      description.catch(invalidate);
       return { body: await description };
     },
   };

@@ -1,7 +1,7 @@
 import type { EnvelopeTemplate, JsonObject, ManifestMount, ManifestRoute, PluginManifest } from 'mortise/sdk';
 import { parse } from 'yaml';
 
-/** Part of a description: `paths` and `components.schemas` of one plugin, or the base that all share. */
+/** Part of a description: `paths` and `components.schemas` of one plugin, or the common base. */
 export interface Part {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
   readonly components?: Readonly<Record<string, JsonObject>>;
@@ -24,9 +24,8 @@ export function partOf(text: string): Part {
 }
 
 /**
- * Joins the parts of plugins with the base. The manifests say which operations there are, with their path parameters,
- * security and error bodies; the parts add summaries, parameters, bodies and responses. Schemas of a part are named
- * `<key>.<name>`.
+ * Joins the parts of plugins with the base. The manifests define the operations with their path parameters, security and
+ * error bodies; the parts add summaries, parameters, bodies and responses. Schemas of a part are named `<key>.<name>`.
  *
  * @param version of the product
  */
@@ -108,7 +107,7 @@ function operation(
   };
 }
 
-/** Per right of a route: each entry is one way to have it. A key that is bound to an admin needs no admin key. */
+/** By right of a route; each entry suffices. A key that is bound to an admin needs no admin key. */
 const security: Readonly<Record<ManifestRoute['auth'], readonly JsonObject[]>> = {
   public: [],
   key: [{ apiKey: [] }, { bearer: [] }],
@@ -139,7 +138,7 @@ function errorResponse({ envelope, parseEnvelope, unavailableEnvelope }: Manifes
   return { description: 'The request failed.', content: { 'application/json': { schema } } };
 }
 
-/** Fields of an error that each error has; a body omits the others where they are absent. */
+/** The fields that every error has; others are omitted from the body when absent. */
 const alwaysPresent = new Set(['code', 'message', 'reason', 'status', 'retryable', 'correlation_id', 'request_id']);
 const fieldSchemas: Readonly<Record<string, JsonObject>> = {
   details: { type: 'object' },
@@ -147,7 +146,7 @@ const fieldSchemas: Readonly<Record<string, JsonObject>> = {
   retryable: { type: 'boolean' },
 };
 
-/** The schema of the bodies that a template makes. */
+/** The schema of the bodies that a template produces. */
 function schemaOf(template: EnvelopeTemplate): JsonObject {
   if (typeof template === 'string') {
     const field = fieldOf(template);
@@ -172,7 +171,7 @@ function fieldOf(template: string): string | undefined {
   return /^\{(\w+)\}$/.exec(template)?.[1];
 }
 
-/** Names the schemas of a part, and its references to them, after their plugin. */
+/** Prefixes the schemas of a part, and its references to them, with the key of the plugin. */
 function qualified(part: Part, key: string): Part {
   return JSON.parse(JSON.stringify(part), (name, value: unknown) =>
     name === '$ref' && typeof value === 'string'

@@ -1,4 +1,4 @@
-import { incompleteStream, isCount, objectOf, providerError } from 'mortise/contracts/models';
+import { incompleteStream, isCount, lastEvents, objectOf, providerError } from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 import { BlockBuilder, toOpaque } from './content-blocks.js';
 
@@ -17,7 +17,7 @@ export class AnswerReader {
     return this.#ended;
   }
 
-  /** @returns what an event adds. @throws when the event is an error. */
+  /** @returns the events to pass on. @throws when the event is an error. */
   event(event: JsonObject): readonly GenerateEvent[] {
     switch (event.type) {
       case 'message_start':
@@ -62,24 +62,15 @@ export class AnswerReader {
     const toolCalls = blocks
       .filter(({ type }) => type === 'tool_use')
       .map(({ id, name, input }, index) => ({ id: id || `call_${index + 1}`, name, arguments: input }));
-    if (toolCalls.some(({ name }) => name === '')) {
-      throw providerError('provider_invalid_reply', 'provider response has a tool call without a name');
-    }
-    if (!this.#hasText && toolCalls.length === 0) {
-      throw providerError('provider_invalid_reply', 'provider response has empty content');
-    }
-    const usage = readUsage(this.#usage);
-    return [
-      ...(toolCalls.length > 0 ? [{ type: 'tool_calls_complete' as const, toolCalls }] : []),
-      ...(usage ? [usage] : []),
-      {
-        type: 'done',
-        ...(this.#id === undefined ? {} : { responseId: this.#id }),
-        stopReason: stopReasons[this.#stopReason ?? ''] ?? this.#stopReason ?? 'end_turn',
-        ...(this.#stopSequence === undefined ? {} : { stopSequence: this.#stopSequence }),
-        opaque: toOpaque(blocks.flatMap((block) => block.toJson() ?? [])),
-      },
-    ];
+    return lastEvents({
+      hasText: this.#hasText,
+      toolCalls,
+      usage: readUsage(this.#usage),
+      ...(this.#id === undefined ? {} : { responseId: this.#id }),
+      stopReason: stopReasons[this.#stopReason ?? ''] ?? this.#stopReason ?? 'end_turn',
+      ...(this.#stopSequence === undefined ? {} : { stopSequence: this.#stopSequence }),
+      opaque: toOpaque(blocks.flatMap((block) => block.toJson() ?? [])),
+    });
   }
 
   #message({ id, stop_reason: reason, stop_sequence: sequence, usage }: JsonObject): void {
@@ -110,12 +101,12 @@ export class AnswerReader {
   }
 
   #shown({ text, thinking }: JsonObject): readonly GenerateEvent[] {
-    const shown = typeof thinking === 'string' ? thinking : '';
-    const said = typeof text === 'string' ? text : '';
-    if (said !== '') this.#hasText = true;
+    const reasoning = typeof thinking === 'string' ? thinking : '';
+    const content = typeof text === 'string' ? text : '';
+    if (content !== '') this.#hasText = true;
     return [
-      ...(shown === '' ? [] : [{ type: 'reasoning_delta' as const, text: shown }]),
-      ...(said === '' ? [] : [{ type: 'content_delta' as const, text: said }]),
+      ...(reasoning === '' ? [] : [{ type: 'reasoning_delta' as const, text: reasoning }]),
+      ...(content === '' ? [] : [{ type: 'content_delta' as const, text: content }]),
     ];
   }
 
@@ -136,12 +127,12 @@ const stopReasons: Readonly<Record<string, string>> = {
   model_context_window_exceeded: 'max_tokens',
 };
 
-/** Later events repeat some counts, others as null. */
+/** Later events repeat some counts and have null for others. */
 function counted(usage: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** The API counts cached input apart. */
+/** The API counts cached input separately. */
 function readUsage(usage: JsonObject): Extract<GenerateEvent, { type: 'usage' }> | undefined {
   const { input_tokens: input, output_tokens: output, cache_read_input_tokens: read } = usage;
   if (!isCount(input) || !isCount(output)) return undefined;

@@ -8,7 +8,7 @@ export type Clients = SdkClients<Account, Anthropic>;
 /** The revision of the API that this adapter reads and writes. */
 const apiVersion = '2023-06-01';
 
-const ownAddress = 'https://api.anthropic.com';
+const defaultAddress = 'https://api.anthropic.com';
 
 export function createClients(fetch: GuardedFetch): Clients {
   return createSdkClients(
@@ -19,7 +19,7 @@ export function createClients(fetch: GuardedFetch): Clients {
 }
 
 /** Address and headers of one account. The address is without the version, which the paths have. @throws provider_not_configured */
-export function accountOf({ api_key, base_url = ownAddress, headers }: ProviderSettings) {
+export function accountOf({ api_key, base_url = defaultAddress, headers }: ProviderSettings) {
   const apiKey = checkKey(api_key);
   return {
     apiKey,

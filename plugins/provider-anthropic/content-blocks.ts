@@ -4,15 +4,15 @@ import { isJsonObject } from 'mortise/sdk';
  * The content blocks of an answer as the API sent them, for later requests: thinking and its signature are only accepted
  * unchanged. They are kept as JSON text, because numbers in the input of a tool may not survive parsing.
  */
-const mark = '{"anthropic":';
+const prefix = '{"anthropic":';
 
 export function toOpaque(blocks: readonly string[]): string {
-  return `${mark}[${blocks.join(',')}]}`;
+  return `${prefix}[${blocks.join(',')}]}`;
 }
 
-/** JSON text of the list of blocks; undefined for what another adapter attached. */
+/** JSON text of the list of blocks; undefined for the content of another adapter. */
 export function fromOpaque(opaque: string | undefined): string | undefined {
-  return opaque?.startsWith(mark) ? opaque.slice(mark.length, -1) : undefined;
+  return opaque?.startsWith(prefix) ? opaque.slice(prefix.length, -1) : undefined;
 }
 
 /** One content block while it is streamed. */

@@ -22,7 +22,7 @@ const jsonBody = { 'content-type': 'application/json' };
 
 /** The adapter for Anthropic's messages API. */
 export function createProvider(facts: ProviderFacts, clients: Clients, fetch: GuardedFetch): Provider {
-  /** Models that decide themselves how much they think. */
+  /** Models with adaptive thinking, which refuse budgets. */
   const adaptive = new Set<string>();
 
   const open = async (request: GenerateRequest, signal: AbortSignal): Promise<OpenAnswer> => {

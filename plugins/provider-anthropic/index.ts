@@ -6,7 +6,6 @@ import { createProvider } from './create-provider.js';
 export default function providerAnthropic(): PluginDefinition {
   return {
     key: 'provider-anthropic',
-    register() {},
     start(host) {
       const fetch = host.use('fetch');
       const facts = host.facts('provider', 'anthropic');

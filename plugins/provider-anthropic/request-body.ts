@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Anthropic } from '@anthropic-ai/sdk';
-import { objectOf, providerError } from 'mortise/contracts/models';
+import { objectOf, providerError, textOfMessage } from 'mortise/contracts/models';
 import type {
   GenerateOption,
   GenerateRequest,
@@ -15,9 +15,9 @@ import { fromOpaque } from './content-blocks.js';
 type Block = Anthropic.ContentBlockParam;
 type Body = Omit<Anthropic.MessageCreateParams, 'messages'>;
 
-/** Output of a model whose limit is not known, tokens. */
+/** Output limit, tokens, of a model whose limit is unknown. */
 const defaultOutput = 8_192;
-/** The API's lowest budget of thinking, tokens. */
+/** The API's minimum thinking budget, tokens. */
 const minBudget = 1_024;
 const budgets: Readonly<Record<ReasoningEffort, number>> = { minimal: 0, low: 2_048, medium: 8_192, high: 24_576 };
 
@@ -26,7 +26,7 @@ const cached = { cache_control: { type: 'ephemeral' as const } };
 /**
  * The body of `POST <base>/v1/messages` as JSON text: the content of earlier answers is inserted as it was received.
  *
- * @param adaptive the model decides itself how much it thinks, and refuses budgets
+ * @param adaptive the model thinks adaptively, and refuses budgets
  */
 export function requestBody(request: GenerateRequest, settings: ProviderSettings, adaptive: boolean): string {
   const { model, temperature, topP, stop } = request;
@@ -36,7 +36,7 @@ export function requestBody(request: GenerateRequest, settings: ProviderSettings
     max_tokens,
     ...promptMembers(request),
     ...thinking,
-    // The API accepts no sampling beside thinking.
+    // The API does not accept sampling options together with thinking.
     ...(temperature === undefined || thinking.thinking ? {} : { temperature: Math.min(temperature, 1) }),
     ...(topP === undefined || thinking.thinking ? {} : { top_p: topP }),
     ...(stop?.length ? { stop_sequences: [...stop] } : {}),
@@ -45,7 +45,7 @@ export function requestBody(request: GenerateRequest, settings: ProviderSettings
   return withMessages(body, request.messages);
 }
 
-/** A model that thinks takes no sampling options; one that may not think has no use for an effort. */
+/** Sampling options are ignored with thinking, the effort without it. */
 export function ignoredOptions(request: GenerateRequest): readonly GenerateOption[] {
   const thinks = thinkingMembers(request, request.settings, false).thinking !== undefined;
   const ignored: GenerateOption[] = thinks ? ['temperature', 'topP'] : ['reasoningEffort'];
@@ -77,14 +77,14 @@ function thinkingMembers(
       output_config: { effort: effort === 'minimal' ? 'low' : effort },
     };
   }
-  // Thinking counts as output: without a known limit there is room for both.
-  const most = limit ?? defaultOutput + budgets[effort];
-  const budget = Math.min(budgets[effort], most - minBudget);
-  if (budget < minBudget) return { max_tokens: most };
-  return { max_tokens: most, thinking: { type: 'enabled', budget_tokens: budget } };
+  // Thinking counts as output: without a known limit, the default is raised by the budget.
+  const maxTokens = limit ?? defaultOutput + budgets[effort];
+  const budget = Math.min(budgets[effort], maxTokens - minBudget);
+  if (budget < minBudget) return { max_tokens: maxTokens };
+  return { max_tokens: maxTokens, thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** The API does not let a model think that must call a tool. */
+/** The API does not allow thinking when a tool call is forced. */
 function mayThink({ toolChoice }: GenerateRequest): boolean {
   return toolChoice === undefined || toolChoice === 'auto' || toolChoice === 'none';
 }
@@ -97,7 +97,7 @@ function promptMembers({
 }: GenerateRequest): Pick<Body, 'system' | 'tools' | 'tool_choice'> {
   const system = messages
     .filter(({ role }) => role === 'system')
-    .map(textOf)
+    .map(textOfMessage)
     .filter((text) => text.trim() !== '')
     .map((text, index, all) => ({ type: 'text' as const, text, ...(index === all.length - 1 ? cached : {}) }));
   return {
@@ -126,21 +126,21 @@ function choiceMember({
   return toolChoice === 'auto' || parallelToolCalls === false ? { tool_choice: { type: 'auto', ...single } } : {};
 }
 
-/** Messages as JSON texts. Adjacent user messages and results of tools become one message, as the API asks for. */
+/** Messages as JSON texts. Adjacent user messages and results of tools become one message, as the API requires. */
 function wireMessages(messages: readonly ModelMessage[]): readonly string[] {
   const wire: string[] = [];
   let results: Block[] = [];
-  let said: Block[] = [];
+  let texts: Block[] = [];
   const flush = (): void => {
     // The results of tools come first.
-    const content = [...results, ...said];
+    const content = [...results, ...texts];
     if (content.length > 0) wire.push(JSON.stringify({ role: 'user', content }));
     results = [];
-    said = [];
+    texts = [];
   };
   for (const message of messages) {
     if (message.role === 'tool') results.push(toolResult(message));
-    else if (message.role === 'user') said.push(...userBlocks(message));
+    else if (message.role === 'user') texts.push(...userBlocks(message));
     else if (message.role === 'assistant') {
       flush();
       const content = assistantContent(message);
@@ -152,7 +152,7 @@ function wireMessages(messages: readonly ModelMessage[]): readonly string[] {
 }
 
 function toolResult(message: ModelMessage): Block {
-  const content = textOf(message);
+  const content = textOfMessage(message);
   return {
     type: 'tool_result',
     tool_use_id: acceptedId(message.toolCallId ?? ''),
@@ -164,7 +164,7 @@ function toolResult(message: ModelMessage): Block {
 function assistantContent(message: ModelMessage): string | undefined {
   const own = fromOpaque(message.opaque);
   if (own !== undefined && own !== '[]') return own;
-  const text = textOf(message);
+  const text = textOfMessage(message);
   const blocks = [
     ...(text.trim() === '' ? [] : [JSON.stringify({ type: 'text', text })]),
     ...(message.toolCalls ?? []).map(({ id, name, arguments: args }) => {
@@ -175,13 +175,13 @@ function assistantContent(message: ModelMessage): string | undefined {
   return blocks.length === 0 ? undefined : `[${blocks.join(',')}]`;
 }
 
-/** Other APIs name calls as they like. The same id always becomes the same one, so that a result finds its call. */
+/** Replaces call ids of other APIs that this one refuses. Equal ids stay equal, so that a result refers to its call. */
 function acceptedId(id: string): string {
   if (/^[a-zA-Z0-9_-]+$/.test(id)) return id;
   return `toolu_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
 }
 
-/** Arguments that are no object are wrapped: the API accepts nothing else. */
+/** Wraps arguments that are not an object, because the API accepts only objects. */
 function objectText(args: string): string {
   try {
     const value: unknown = JSON.parse(args);
@@ -231,9 +231,4 @@ function fromImageUrl({ image_url: image }: ModelContentPart): Pick<ModelContent
   if (typeof url !== 'string') return {};
   const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   return mediaType !== undefined && data !== undefined ? { mediaType, data } : { url };
-}
-
-function textOf({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
 }

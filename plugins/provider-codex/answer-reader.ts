@@ -1,4 +1,12 @@
-import { incompleteStream, isCount, listOf, objectOf, providerError } from 'mortise/contracts/models';
+import {
+  incompleteStream,
+  isCount,
+  lastEvents,
+  listOf,
+  objectOf,
+  providerError,
+  uniqueIds,
+} from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 
 interface Call {
@@ -26,7 +34,7 @@ export class AnswerReader {
     return this.#ended;
   }
 
-  /** @returns what an event adds. @throws when the event is an error. */
+  /** @returns the events to pass on. @throws when the event is an error. */
   event(event: JsonObject): readonly GenerateEvent[] {
     const { type, output_index: at, delta } = event;
     switch (type) {
@@ -76,21 +84,13 @@ export class AnswerReader {
   end(): readonly GenerateEvent[] {
     if (!this.#ended) throw providerError('provider_request_failed', undefined, { cause: incompleteStream });
     const toolCalls = withIds([...this.#calls.values()]);
-    if (toolCalls.some(({ name }) => name === '')) {
-      throw providerError('provider_invalid_reply', 'provider response has a tool call without a name');
-    }
-    if (!this.#hasText && toolCalls.length === 0) {
-      throw providerError('provider_invalid_reply', 'provider response has empty content');
-    }
-    return [
-      ...(toolCalls.length > 0 ? [{ type: 'tool_calls_complete' as const, toolCalls }] : []),
-      ...(this.#usage ? [this.#usage] : []),
-      {
-        type: 'done',
-        ...(this.#id === undefined ? {} : { responseId: this.#id }),
-        stopReason: reasons[this.#incomplete ?? ''] ?? (toolCalls.length > 0 ? 'tool_use' : 'end_turn'),
-      },
-    ];
+    return lastEvents({
+      hasText: this.#hasText,
+      toolCalls,
+      usage: this.#usage,
+      ...(this.#id === undefined ? {} : { responseId: this.#id }),
+      stopReason: reasons[this.#incomplete ?? ''] ?? (toolCalls.length > 0 ? 'tool_use' : 'end_turn'),
+    });
   }
 
   #response({ id, usage, incomplete_details: incomplete }: JsonObject): void {
@@ -122,7 +122,7 @@ export class AnswerReader {
     return call.shown ? [{ type: 'tool_call_delta', index: this.#indexOf(at), arguments: delta }] : [];
   }
 
-  /** A complete item. Its text counts only when it was not streamed. */
+  /** A complete item. Its text is used only if it was not streamed. */
   #item(at: unknown, item: JsonObject): readonly GenerateEvent[] {
     if (item.type === 'function_call') return this.#finish(at, item);
     if (item.type !== 'message' || this.#streamed.has(at)) return [];
@@ -157,18 +157,12 @@ function named({ id, name }: Call): { readonly id?: string; readonly name: strin
 
 /** Missing and duplicate ids become `call_<n>`; missing arguments an object. */
 function withIds(calls: readonly Call[]) {
-  const used = new Set<string>();
-  const taken = new Set(calls.map(({ id }) => id));
-  let number = 0;
-  return calls.map(({ id, name, arguments: args }) => {
-    let own = id;
-    if (own === '' || used.has(own)) {
-      do own = `call_${++number}`;
-      while (taken.has(own));
-    }
-    used.add(own);
-    return { id: own, name, arguments: args.trim() === '' ? '{}' : args };
-  });
+  const ids = uniqueIds(calls.map(({ id }) => id));
+  return calls.map(({ name, arguments: args }, index) => ({
+    id: ids[index] ?? '',
+    name,
+    arguments: args.trim() === '' ? '{}' : args,
+  }));
 }
 
 const reasons: Readonly<Record<string, string>> = { max_output_tokens: 'max_tokens', content_filter: 'refusal' };

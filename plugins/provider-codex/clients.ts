@@ -5,7 +5,7 @@ import type { OpenAI } from 'openai';
 type Account = ReturnType<typeof accountOf>;
 export type Clients = SdkClients<Account, OpenAI>;
 
-const ownAddress = 'https://api.openai.com/v1';
+const defaultAddress = 'https://api.openai.com/v1';
 
 export function createClients(fetch: GuardedFetch): Clients {
   return createSdkClients(
@@ -24,6 +24,6 @@ export function createClients(fetch: GuardedFetch): Clients {
 }
 
 /** Address and headers of one account. @throws provider_not_configured */
-export function accountOf({ api_key, base_url: baseUrl = ownAddress, headers = {} }: ProviderSettings) {
+export function accountOf({ api_key, base_url: baseUrl = defaultAddress, headers = {} }: ProviderSettings) {
   return { apiKey: checkKey(api_key), baseUrl, headers };
 }

@@ -6,7 +6,6 @@ import { createProvider } from './create-provider.js';
 export default function providerCodex(): PluginDefinition {
   return {
     key: 'provider-codex',
-    register() {},
     start(host) {
       const fetch = host.use('fetch');
       const facts = host.facts('provider', 'codex-compatible');

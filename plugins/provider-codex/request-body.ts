@@ -1,4 +1,4 @@
-import { objectOf, providerError } from 'mortise/contracts/models';
+import { objectOf, providerError, textOfMessage } from 'mortise/contracts/models';
 import type { GenerateRequest, ModelContentPart, ModelMessage, ResponseFormat, ToolChoice } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
 
@@ -16,7 +16,7 @@ export function requestBody(request: GenerateRequest): RequestBody {
     model,
     instructions: messages
       .filter(({ role }) => role === 'system')
-      .map(textOf)
+      .map(textOfMessage)
       .join('\n\n'),
     input: (previous === undefined ? messages : afterLastAnswer(messages)).flatMap(inputItems),
     ...(tools?.length
@@ -54,7 +54,7 @@ function wireFormat(format: ResponseFormat): OpenAI.Responses.ResponseFormatText
   return { type: 'json_schema', name, schema: { ...schema }, ...(strict === undefined ? {} : { strict }) };
 }
 
-/** What follows the newest answer: the API has everything before. */
+/** The messages after the newest answer: the API has stored the earlier ones. */
 function afterLastAnswer(messages: readonly ModelMessage[]): readonly ModelMessage[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
 }
@@ -70,21 +70,25 @@ function inputItems(message: ModelMessage): InputItem[] {
     case 'assistant':
       return assistantItems(message);
     case 'tool':
-      return [{ type: 'function_call_output', call_id: message.toolCallId ?? '', output: textOf(message) }];
+      return [{ type: 'function_call_output', call_id: message.toolCallId ?? '', output: textOfMessage(message) }];
   }
 }
 
 function assistantItems(message: ModelMessage): InputItem[] {
-  const text = textOf(message);
+  const text = textOfMessage(message);
   const calls = (message.toolCalls ?? []).map(({ id, name, arguments: args }) => ({
     type: 'function_call' as const,
     call_id: id,
     name,
     arguments: args,
   }));
-  // The type of the SDK asks for members that only answers have.
-  const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] } as unknown as InputItem;
-  return [...(text === '' ? [] : [said]), ...calls];
+  // The SDK's type requires members that only answers have.
+  const textItem = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text }],
+  } as unknown as InputItem;
+  return [...(text === '' ? [] : [textItem]), ...calls];
 }
 
 function userContent({ content }: ModelMessage): InputContent[] {
@@ -107,9 +111,4 @@ function inputPart(part: ModelContentPart): InputContent {
     return { type: 'input_file', file_data: dataUrl, filename: name ?? 'file' };
   }
   throw providerError('provider_not_supported', 'provider does not support attachments of this type');
-}
-
-function textOf({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
 }

@@ -1,3 +1,4 @@
+import { uniqueIds } from 'mortise/contracts/models';
 import type { ModelToolCall } from 'mortise/sdk';
 
 /** A piece of a tool call in a chunk. APIs omit or repeat any of its members. */
@@ -84,22 +85,6 @@ export class ToolCallAggregator {
     this.#calls.push(call);
     return call;
   }
-}
-
-/** Missing and duplicate ids become `call_<n>`, counted from 1 without numbers that are taken. */
-function uniqueIds(ids: readonly string[]): readonly string[] {
-  const taken = new Set(ids);
-  const used = new Set<string>();
-  let number = 0;
-  return ids.map((id) => {
-    let own = id;
-    if (own === '' || used.has(own)) {
-      do own = `call_${++number}`;
-      while (taken.has(own));
-    }
-    used.add(own);
-    return own;
-  });
 }
 
 function text(value: unknown): string {

@@ -1,4 +1,4 @@
-import { incompleteStream, isCount, listOf, objectOf, providerError } from 'mortise/contracts/models';
+import { incompleteStream, isCount, lastEvents, listOf, objectOf, providerError } from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
 
@@ -9,16 +9,16 @@ export class AnswerReader {
   #id: string | undefined;
   #finish: string | undefined;
   #stopSequence: string | undefined;
-  #chosen = false;
+  #hasChoice = false;
   #hasText = false;
 
-  /** @returns what a chunk adds. @throws when the chunk contains an error. */
+  /** @returns the events to pass on. @throws when the chunk contains an error. */
   chunk(chunk: JsonObject): readonly GenerateEvent[] {
     this.#head(chunk);
     const [choice] = listOf(chunk.choices);
     if (choice === undefined) return [];
     const { delta, finish_reason: finish, stop_reason: stopped } = objectOf(choice);
-    this.#chosen = true;
+    this.#hasChoice = true;
     if (typeof finish === 'string' && finish !== '') this.#finish = finish;
     if (typeof stopped === 'string') this.#stopSequence = stopped;
     const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = objectOf(delta);
@@ -36,11 +36,11 @@ export class AnswerReader {
     const [choice] = listOf(body.choices);
     if (choice === undefined) throw providerError('provider_invalid_reply', 'provider response has no choices');
     const { message, finish_reason: finish, stop_reason: stopped } = objectOf(choice);
-    this.#chosen = true;
+    this.#hasChoice = true;
     this.#finish = typeof finish === 'string' && finish !== '' ? finish : 'stop';
     if (typeof stopped === 'string') this.#stopSequence = stopped;
     const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = objectOf(message);
-    // Complete calls: their position identifies them, whatever their ids are.
+    // Complete calls are identified by their position, regardless of their ids.
     for (const [index, call] of listOf(calls).entries()) this.#calls.add({ ...objectOf(call), index });
     return this.#text(content, refusal, reasoning_content ?? reasoning);
   }
@@ -53,24 +53,16 @@ export class AnswerReader {
     if (this.#finish === undefined && !ended) {
       throw providerError('provider_request_failed', undefined, { cause: incompleteStream });
     }
-    if (!this.#chosen) throw providerError('provider_invalid_reply', 'provider response has no choices');
+    if (!this.#hasChoice) throw providerError('provider_invalid_reply', 'provider response has no choices');
     const toolCalls = this.#calls.complete();
-    if (toolCalls.some(({ name }) => name === '')) {
-      throw providerError('provider_invalid_reply', 'provider response has a tool call without a name');
-    }
-    if (!this.#hasText && toolCalls.length === 0) {
-      throw providerError('provider_invalid_reply', 'provider response has empty content');
-    }
-    return [
-      ...(toolCalls.length > 0 ? [{ type: 'tool_calls_complete' as const, toolCalls }] : []),
-      ...(this.#usage ? [this.#usage] : []),
-      {
-        type: 'done',
-        ...(this.#id === undefined ? {} : { responseId: this.#id }),
-        stopReason: this.#stopSequence === undefined ? stopReason(this.#finish, toolCalls.length > 0) : 'stop_sequence',
-        ...(this.#stopSequence === undefined ? {} : { stopSequence: this.#stopSequence }),
-      },
-    ];
+    return lastEvents({
+      hasText: this.#hasText,
+      toolCalls,
+      usage: this.#usage,
+      ...(this.#id === undefined ? {} : { responseId: this.#id }),
+      stopReason: this.#stopSequence === undefined ? stopReason(this.#finish, toolCalls.length > 0) : 'stop_sequence',
+      ...(this.#stopSequence === undefined ? {} : { stopSequence: this.#stopSequence }),
+    });
   }
 
   #head({ id, usage, error }: JsonObject): void {
@@ -79,7 +71,7 @@ export class AnswerReader {
     this.#usage = readUsage(objectOf(usage)) ?? this.#usage;
   }
 
-  /** A refusal has a member of its own; its text is the answer. */
+  /** A refusal is in a separate member; its text is the answer. */
   #text(content: unknown, refusal: unknown, reasoning: unknown): GenerateEvent[] {
     const shown = textOf(reasoning);
     const text = textOf(content) || textOf(refusal);
@@ -136,6 +128,6 @@ const reasons: Readonly<Record<string, string>> = {
 /** The stop reason in the vocabulary of all adapters. */
 function stopReason(finish: string | undefined, calls: boolean): string {
   const reason = reasons[finish ?? ''] ?? 'end_turn';
-  // Some APIs finish an answer with calls as if it were text.
+  // Some APIs finish an answer with calls like a text.
   return calls && reason === 'end_turn' ? 'tool_use' : reason;
 }

@@ -17,7 +17,7 @@ export function createClients(fetch: GuardedFetch): Clients {
   );
 }
 
-/** What distinguishes one account from another. @throws provider_not_configured */
+/** The settings that identify an account. @throws provider_not_configured */
 export function accountOf({ api_key, base_url: baseURL, organization, project, headers }: Settings) {
   return { apiKey: checkKey(api_key), baseURL, organization: organization ?? null, project: project ?? null, headers };
 }

@@ -5,9 +5,9 @@ export interface Config {
   readonly api_key?: string;
   /** Base address of the API, without /chat/completions, credentials, query and fragment. */
   readonly base_url: string;
-  /** Organization that is billed, for keys with several of them. */
+  /** Organization to bill, for keys with several of them. */
   readonly organization?: string;
-  /** Project that is billed, for keys with several of them. */
+  /** Project to bill, for keys with several of them. */
   readonly project?: string;
   /** Additional headers, which override those of the API. */
   readonly headers: {
@@ -23,6 +23,6 @@ export interface Config {
   }[];
   /** Effort of reasoning models; the API's default when absent. */
   readonly reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high';
-  /** Whether the models accept images, sound and files. */
+  /** Whether the models accept images, audio and files. */
   readonly attachments: boolean;
 }

@@ -1,8 +1,18 @@
-import { callLimits, checkKey, forwardRaw, withinTimeout } from 'mortise/contracts/models';
-import type { GuardedFetch, Provider, ProviderFacts, ProviderSettings } from 'mortise/sdk';
+import {
+  callLimits,
+  checkKey,
+  forwardRaw,
+  isMarker,
+  type OpenAnswer,
+  parseObject,
+  readBody,
+  readEvents,
+  withinTimeout,
+} from 'mortise/contracts/models';
+import type { GenerateEvent, GuardedFetch, Provider, ProviderFacts, ProviderSettings } from 'mortise/sdk';
+import { AnswerReader } from './answer-reader.js';
 import type { Clients, Settings } from './clients.js';
 import type { Config } from './config.generated.js';
-import { readStream, readWhole } from './read-answer.js';
 import { createOpener } from './send-request.js';
 
 /** The adapter for every API that is compatible with OpenAI's chat completions. */
@@ -31,7 +41,7 @@ export function createProvider(facts: ProviderFacts, config: Config, clients: Cl
 /** The settings that belong to one account at one address. */
 type Account = Pick<Config, 'api_key' | 'base_url' | 'organization' | 'project' | 'headers'>;
 
-const ownAddress = 'https://api.openai.com/v1';
+const defaultAddress = 'https://api.openai.com/v1';
 
 /**
  * The settings of one call: those of its provider row override the configuration. A row with its own address or key is
@@ -41,6 +51,34 @@ function settingsOf(config: Config, settings: ProviderSettings): Settings {
   const row = settings as Partial<Settings>;
   if (row.base_url === undefined && row.api_key === undefined) return { ...config, ...row };
   const { api_key: _, organization: __, project: ___, ...rest } = config;
-  const account: Account = { base_url: ownAddress, headers: {} };
+  const account: Account = { base_url: defaultAddress, headers: {} };
   return { ...rest, ...account, ...row };
+}
+
+const endMark = '[DONE]';
+
+/**
+ * The events of a streamed answer. The SDK's own stream reader does not report whether the end mark arrived, so an incomplete
+ * answer would look complete.
+ *
+ * @throws provider_invalid_reply, provider_request_failed
+ */
+async function* readStream(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
+  const reader = new AnswerReader();
+  let ended = false;
+  for await (const data of readEvents(answer)) {
+    ended = data === endMark;
+    if (ended) break;
+    if (!isMarker(data)) yield* reader.chunk(parseObject(data));
+  }
+  yield* reader.end(ended);
+}
+
+/** The events of an answer in one body. @throws provider_invalid_reply, provider_request_failed */
+async function* readWhole(answer: OpenAnswer): AsyncGenerator<GenerateEvent> {
+  const reader = new AnswerReader();
+  const pieces = reader.body(parseObject(await readBody(answer)));
+  const ending = reader.end(true);
+  yield* pieces;
+  yield* ending;
 }

@@ -7,7 +7,6 @@ import { createProvider } from './create-provider.js';
 export default function providerOpenAi(): PluginDefinition<Config> {
   return {
     key: 'provider-openai',
-    register() {},
     start(host) {
       const facts = host.facts('provider', 'openai-compatible');
       const fetch = host.use('fetch');

@@ -1,4 +1,4 @@
-import { providerError } from 'mortise/contracts/models';
+import { providerError, textOfMessage } from 'mortise/contracts/models';
 import type {
   GenerateRequest,
   ModelContentPart,
@@ -72,7 +72,7 @@ function wireTool({ name, description, parameters }: ModelToolDefinition): OpenA
   return { type: 'function', function: { name, description, parameters: { ...parameters } } };
 }
 
-/** OpenAI renamed the limit for reasoning models; compatible APIs know the old name. */
+/** OpenAI renamed the limit for reasoning models; compatible APIs use the old name. */
 function outputLimit(baseUrl: string, tokens: number): Partial<RequestBody> {
   return new URL(baseUrl).hostname === 'api.openai.com' ? { max_completion_tokens: tokens } : { max_tokens: tokens };
 }
@@ -80,7 +80,7 @@ function outputLimit(baseUrl: string, tokens: number): Partial<RequestBody> {
 type WireMessage = OpenAI.ChatCompletionMessageParam;
 type WirePart = OpenAI.ChatCompletionContentPart;
 
-/** Parts that are passed on unchanged: they have the API's own form. */
+/** Types of parts in the API's own form, which are passed on unchanged. */
 const ownParts = ['image_url', 'input_audio', 'file'];
 
 /** Messages in the API's form. An assistant message without text and calls is left out. */
@@ -91,7 +91,7 @@ function wireMessages(messages: readonly ModelMessage[]): WireMessage[] {
 function wireMessage(message: ModelMessage): WireMessage | undefined {
   switch (message.role) {
     case 'system':
-      return { role: 'system', content: textOf(message) };
+      return { role: 'system', content: textOfMessage(message) };
     case 'user':
       return { role: 'user', content: userContent(message) };
     case 'assistant':
@@ -102,7 +102,7 @@ function wireMessage(message: ModelMessage): WireMessage | undefined {
 }
 
 function assistantMessage(message: ModelMessage): WireMessage | undefined {
-  const content = textOf(message);
+  const content = textOfMessage(message);
   const calls = message.toolCalls ?? [];
   if (calls.length === 0) return content === '' ? undefined : { role: 'assistant', content };
   return {
@@ -120,12 +120,12 @@ function assistantMessage(message: ModelMessage): WireMessage | undefined {
 function toolMessage(message: ModelMessage): WireMessage {
   const { toolCallId = '', name } = message;
   const own = name === undefined ? {} : { name };
-  return { role: 'tool', tool_call_id: toolCallId, content: textOf(message), ...own };
+  return { role: 'tool', tool_call_id: toolCallId, content: textOfMessage(message), ...own };
 }
 
 function userContent(message: ModelMessage): string | WirePart[] {
   const { content } = message;
-  if (typeof content === 'string' || content.every(({ type }) => type === 'text')) return textOf(message);
+  if (typeof content === 'string' || content.every(({ type }) => type === 'text')) return textOfMessage(message);
   return content.map(wirePart);
 }
 
@@ -151,9 +151,4 @@ const audioFormats: Readonly<Record<string, 'wav' | 'mp3'>> = {
 
 function isOwnPart(part: ModelContentPart): boolean {
   return ownParts.includes(part.type) && part[part.type] !== undefined;
-}
-
-function textOf({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
 }

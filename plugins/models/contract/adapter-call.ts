@@ -11,7 +11,7 @@ import { idleTimeout, providerError, timedOut } from './provider-error.js';
 export interface CallLimits {
   /** For the whole answer including retries, milliseconds; 0 = no limit. */
   readonly timeoutMs: number;
-  /** The longest pause of a stream, milliseconds. */
+  /** Maximum pause of a stream, milliseconds. */
   readonly idleMs: number;
   /** Retries before the first byte of an answer. */
   readonly maxRetries: number;
@@ -30,10 +30,10 @@ export function callLimits({
   };
 }
 
-/** The longest wait for the head of an answer that begins once it is complete, milliseconds. */
+/** Minimum time limit for the head of an answer that is sent when it is complete, milliseconds. */
 const wholeAnswerMs = 600_000;
 
-/** How long the head of an answer may take. The head of a stream or of a count comes at once: its wait is a pause. */
+/** The time limit for the head of an answer. A stream or a count sends its head at once, so the limit for pauses applies. */
 export function headLimit({ idleMs }: CallLimits, startsAtOnce: boolean): number {
   return startsAtOnce ? idleMs : Math.max(idleMs, wholeAnswerMs);
 }
@@ -59,7 +59,7 @@ export async function withinHeadLimit<T>(
   }
 }
 
-/** Characters that a header can carry. */
+/** The characters allowed in a key: those of a header without spaces. */
 const keyCharacters = /^[\x21-\x7e]+$/;
 
 /** The key in the form of a header. @throws provider_not_configured */
@@ -67,7 +67,7 @@ export function checkKey(apiKey: string | undefined): string {
   const key = apiKey?.trim() ?? '';
   if (key === '') throw providerError('provider_not_configured');
   if (keyCharacters.test(key)) return key;
-  throw providerError('provider_not_configured', 'provider api_key has characters that no header can carry');
+  throw providerError('provider_not_configured', 'provider api_key has characters that are not allowed in a header');
 }
 
 /**

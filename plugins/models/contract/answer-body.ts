@@ -16,44 +16,44 @@ export interface OpenAnswer {
 /**
  * Sends a request and reads up to the first byte of its answer.
  *
- * @param asked whether the request asks for a stream
+ * @param asksForStream whether the request asks for a stream
  * @throws provider_request_failed when the API is silent for too long, or what `send` throws
  */
 export async function openAnswerBody(
   send: (signal: AbortSignal) => Promise<Response>,
-  asked: boolean,
+  asksForStream: boolean,
   limits: CallLimits,
   signal: AbortSignal,
 ): Promise<OpenAnswer> {
-  const response = await withinHeadLimit(headLimit(limits, asked), signal, send);
+  const response = await withinHeadLimit(headLimit(limits, asksForStream), signal, send);
   const type = response.headers.get('content-type') ?? '';
   if (response.body === null)
-    return { streams: isEventStream(type, undefined, asked), first: undefined, reader: undefined };
+    return { streams: isEventStream(type, undefined, asksForStream), first: undefined, reader: undefined };
   const reader = new BodyReader(response.body, limits.idleMs);
   try {
     const first = await reader.read();
-    return { streams: isEventStream(type, first, asked), first, reader };
+    return { streams: isEventStream(type, first, asksForStream), first, reader };
   } catch (error) {
     await reader.close();
     throw error;
   }
 }
 
-/** What a line of an event stream begins with. */
+/** Prefixes of the lines of an event stream. */
 const fields = ['data:', 'event:', 'id:', 'retry:', ':'];
 
 /**
- * The first bytes decide, because APIs label JSON as `text/plain` and streams as JSON; else the label. A page in place of
- * an answer, as gateways send it, is no stream.
+ * The first bytes decide, because APIs label JSON as `text/plain` and streams as JSON; else the label decides. An error
+ * page of a gateway is not a stream.
  */
-function isEventStream(type: string, first: Uint8Array | undefined, asked: boolean): boolean {
+function isEventStream(type: string, first: Uint8Array | undefined, asksForStream: boolean): boolean {
   const begin = new TextDecoder().decode(first?.subarray(0, 64)).trimStart();
   if (begin.startsWith('{') || begin.startsWith('<')) return false;
   if (fields.some((field) => begin.startsWith(field))) return true;
   if (/^text\/event-stream\b/i.test(type)) return true;
   if (/^(?:application\/(?:[\w.-]+\+)?json|text\/html)\b/i.test(type)) return false;
-  // The first bytes may be the beginning of a field's name.
-  return asked && fields.some((field) => field.startsWith(begin));
+  // The first bytes may be an incomplete field name.
+  return asksForStream && fields.some((field) => field.startsWith(begin));
 }
 
 /**
@@ -69,7 +69,7 @@ export async function* readParts({ first, reader }: OpenAnswer): AsyncGenerator<
   }
 }
 
-/** Bytes of an answer that is not streamed. */
+/** Maximum bytes of an answer that is not streamed. */
 const bodyLimit = 32 * 1024 * 1024;
 
 /** The whole body as text. @throws provider_invalid_reply, provider_request_failed */
@@ -89,7 +89,7 @@ function broken(error: unknown): never {
   throw providerError('provider_request_failed', undefined, { cause: networkCode(error) });
 }
 
-/** How long to wait for the end of a body whose content is complete: a connection read to its end can be reused. */
+/** The wait for the end of a body whose content is complete: a connection is reused only if its body was read to the end. */
 const endWaitMs = 100;
 
 /** Reads the bytes of an answer as they arrive, with a limit on pauses. */
@@ -133,7 +133,7 @@ export class BodyReader {
   }
 
   #onPause(): void {
-    // The reader's own time between two reads is not a pause of the API.
+    // The time that the reader takes between two reads is not a pause of the API.
     if (!this.#reading) return;
     this.#timedOut = true;
     void this.#reader.cancel().catch(() => undefined);

@@ -11,10 +11,10 @@ const decoders: Readonly<Record<string, Decoder>> = {
   zstd: promisify<Buffer, object, Buffer>(zstdDecompress),
 };
 
-/** A decoded body of more bytes is none that a provider sends. */
+/** Maximum size of a decoded body. */
 const maxBodyBytes = 64 * 1_024 * 1_024;
 
-/** The bytes behind a content coding. @throws Error for an unknown coding, damaged bytes, or more than 64 MiB */
+/** Decodes a content coding. @throws Error for an unknown coding, damaged bytes, or more than 64 MiB */
 export async function decodeBody(bytes: Buffer, encoding = 'identity'): Promise<Buffer> {
   if (encoding === 'identity') return bytes;
   const decode = decoders[encoding.toLowerCase()];

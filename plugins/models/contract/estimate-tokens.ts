@@ -11,8 +11,8 @@ export function estimateTokens(text: string): number {
     const unit = text.charCodeAt(at);
     const isWideUnit = unit >= 0x3040 && isWide(unit);
     if (!isWideUnit && !isSpace(unit)) {
-      // The second half of a pair is part of the character before.
-      if (unit < 0xdc00 || unit > 0xdfff || !isHighHalf(text.charCodeAt(at - 1))) run += 1;
+      // A low surrogate belongs to the character before.
+      if (unit < 0xdc00 || unit > 0xdfff || !isHighSurrogate(text.charCodeAt(at - 1))) run += 1;
       continue;
     }
     tokens += Math.ceil(run / 4) + (isWideUnit ? 1 : 0);
@@ -40,6 +40,6 @@ function isSpace(unit: number): boolean {
   return unit === 0x3000 || unit === 0xfeff;
 }
 
-function isHighHalf(unit: number): boolean {
+function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }

@@ -11,8 +11,8 @@ import { decodeBody } from './decode-body.js';
 import { providerError, timedOut } from './provider-error.js';
 import { readFailure } from './provider-failure.js';
 
-/** Headers of one connection, which do not belong to the response (RFC 9110, 7.6.1), and cookies. */
-const ownHeaders: ReadonlySet<string> = new Set([
+/** Headers that are not forwarded: those of one connection (RFC 9110, 7.6.1), and cookies. */
+const hopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -34,7 +34,7 @@ export interface RawAccount {
 
 /**
  * Forwards an exchange byte for byte with the provider's credentials: the head of the response, then its body as it
- * arrives. It is not retried, because the client has retries of its own.
+ * arrives. It is not retried, because the client retries.
  *
  * @throws provider_request_failed when the provider cannot be reached, breaks off, or takes too long
  */
@@ -72,21 +72,21 @@ export async function* forwardRaw(
 
 type RawHead = Extract<RawResponseEvent, { type: 'head' }>;
 
-/** A refusal of more bytes is none that a provider sends. */
-const maxRefusalBytes = 4 * 1_024 * 1_024;
+/** Maximum size of an error response. */
+const maxErrorBytes = 4 * 1_024 * 1_024;
 
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of body) {
     size += bytes.length;
-    if (size > maxRefusalBytes) throw providerError('provider_request_failed', 'the refusal is too large');
+    if (size > maxErrorBytes) throw providerError('provider_request_failed', 'the error response is too large');
     parts.push(bytes);
   }
   return Buffer.concat(parts);
 }
 
-/** A refusal may quote the key, which is the operator's and not the caller's. One that does not stays byte for byte. */
+/** Redacts the operator's key, which an error response may quote. Without a key in it, the response stays byte for byte. */
 async function* withoutSecrets(
   head: RawHead,
   body: Buffer,
@@ -95,7 +95,7 @@ async function* withoutSecrets(
   const secrets = own
     .filter(([name, value]) => isSensitiveName(name) && value !== '')
     .map(([, value]) => value.replace(/^\S+ /, ''));
-  // What cannot be decoded cannot be cleaned: it is left out.
+  // A body that cannot be decoded cannot be redacted, so it is dropped.
   const text = await decodeBody(body, head.headers['content-encoding']).then(String, () => undefined);
   if (text !== undefined && !secrets.some((secret) => text.includes(secret))) {
     yield head;
@@ -108,17 +108,17 @@ async function* withoutSecrets(
   yield { type: 'body', bytes: Buffer.from(shown) };
 }
 
-/** Both an address and a path may begin with the version: it is used once. */
+/** The version may end the address and begin the path: it is used once. */
 function rawUrl(baseUrl: string, path: string): string {
   if (!path.startsWith('/')) throw providerError('provider_request_failed', 'the path must begin with a slash');
   const isRepeated = /\/v\d+$/.test(baseUrl) && path.startsWith(`${baseUrl.slice(baseUrl.lastIndexOf('/'))}/`);
   return isRepeated ? `${baseUrl.slice(0, baseUrl.lastIndexOf('/'))}${path}` : `${baseUrl}${path}`;
 }
 
-/** Address and length are those of the forwarded request. */
+/** `host` and `content-length` are set anew for the forwarded request. */
 function requestHeaders(headers: RawExchange['headers']): RawExchange['headers'] {
   const kept = Object.entries(headers).filter(
-    ([name]) => !ownHeaders.has(name) && name !== 'host' && name !== 'content-length',
+    ([name]) => !hopHeaders.has(name) && name !== 'host' && name !== 'content-length',
   );
   return Object.fromEntries(kept);
 }
@@ -129,7 +129,7 @@ function forwardedHeaders(
   const connection = String(headers.connection ?? '').toLowerCase();
   const named = new Set(connection.split(',').map((name) => name.trim()));
   const kept = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || ownHeaders.has(name) || named.has(name)
+    value === undefined || hopHeaders.has(name) || named.has(name)
       ? []
       : [[name, typeof value === 'string' ? value : value.join(', ')]],
   );

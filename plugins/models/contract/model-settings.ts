@@ -1,7 +1,7 @@
 import type { CallContext, JsonObject, TransactionOption } from 'mortise/sdk';
 import type { ModelSlot } from './models.js';
 
-/** What people have configured about models, as documents. */
+/** The configuration of models, as documents. */
 export interface ModelSettings {
   /**
    * By provider id, with the members of `PUT /models/{id}/config`. A provider without an entry has the catalogue's defaults;
@@ -12,7 +12,7 @@ export interface ModelSettings {
   readonly active: ModelSlot | undefined;
 }
 
-/** New documents, as a caller wrote them. A document that is absent stays as it is. */
+/** New documents, as given by a caller. A document that is absent stays as it is. */
 export interface ModelDocuments {
   /** Replaces all entries. */
   readonly providers?: unknown;
@@ -27,8 +27,8 @@ export interface ModelSettingsService {
   /** The same settings with keys and sensitive headers masked. */
   masked(settings: ModelSettings): ModelSettings;
   /**
-   * What would be stored. A secret that is the mask of the stored one becomes the stored one; any other mask counts as
-   * absent. The active model is cleared when the entry of its provider is removed.
+   * Returns the settings that would be stored. The mask of a stored secret is replaced by the secret; any other mask counts
+   * as absent. The active model is cleared when the entry of its provider is removed.
    *
    * @throws invalid_json, invalid_provider_id, invalid_provider_config, invalid_model_slot, provider_not_found, model_not_found
    */

@@ -26,10 +26,10 @@ export interface OfferedModel {
   readonly createdAt: string;
 }
 
-/** The names that a client's model is looked up by: Claude's or OpenAI's rules for names without a provider. */
+/** The rules for model names without a provider: Claude's or OpenAI's. */
 export type ModelNaming = 'anthropic' | 'openai';
 
-/** The service `models`: which models there are, and which one a request gets. */
+/** The service `models`: lists the models, and chooses the model of a request. */
 export interface ModelsService {
   /**
    * The model of a turn: the chat's own slot, else the active model, else the configured one, else the demo.
@@ -44,7 +44,7 @@ export interface ModelsService {
   fallbacks(resolved: ModelSlot): Promise<readonly ResolvedModel[]>;
   /**
    * The model that a stateless request names: `<provider>/<model>`, an exact id or alias, or a name that the naming's rules
-   * send to a provider. Undefined when no model has the name.
+   * assign to a provider. Undefined when no model has the name.
    */
   route(name: string, naming: ModelNaming): Promise<ResolvedModel | undefined>;
   /** The models of enabled providers that have a key, and the demo's, in the catalogue's order. */

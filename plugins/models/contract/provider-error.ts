@@ -7,7 +7,7 @@ const table = {
   provider_invalid_reply: [502, 'provider response is not valid json'],
 } as const satisfies Record<string, readonly [status: number, sentence: string]>;
 
-/** Details of a failure for its reader. */
+/** Details of a failure. */
 export interface ProviderFailureDetails {
   /** The API's own message, without secrets. */
   readonly runner_message?: string | undefined;
@@ -22,7 +22,7 @@ export interface ProviderFailureDetails {
 /** Cause of a stream that ended before its answer was complete. */
 export const incompleteStream = 'incomplete_stream';
 
-/** Cause of a silence that lasted too long. */
+/** Cause of a failure after too long a silence. */
 export const idleTimeout = 'idle_timeout';
 
 /** The error of a call that took longer than its time limit. */
@@ -30,7 +30,7 @@ export function timedOut(): MortiseError {
   return providerError('provider_request_failed', 'provider request timed out', { cause: 'timeout' });
 }
 
-/** Code points of the API's message that are passed on. */
+/** Maximum code points of the API's message that are passed on. */
 const messageLimit = 2_000;
 
 /** An error of an adapter, the same for every API; `message` replaces the sentence of its row. */

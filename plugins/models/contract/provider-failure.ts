@@ -21,7 +21,7 @@ interface SdkError {
   readonly cause?: unknown;
 }
 
-/** What an API reports; some SDKs hand out the body around it. */
+/** An error that an API reports; some SDKs return the body around it. */
 interface ErrorBody {
   readonly message?: unknown;
   readonly code?: unknown;
@@ -30,8 +30,8 @@ interface ErrorBody {
 
 const retryable = new Set([408, 429, 500, 502, 503, 504, 529]);
 
-/** A silence that lasted too long; a retry would only wait as long again. */
-const silences: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+/** Codes of time-outs, which are not retried: a retry would only wait as long again. */
+const timeoutCodes: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 export function readFailure(thrown: unknown, now: number): Failure {
   const coded = chain(thrown).find(isCodedError);
@@ -43,7 +43,7 @@ export function readFailure(thrown: unknown, now: number): Failure {
   const body = isJsonObject(error) && isJsonObject(error.error) ? error.error : error;
   if (status !== undefined) return refused(status, headers, body as ErrorBody, now);
   const code = networkCode(cause ?? thrown);
-  if (silences.has(code)) return final(providerError('provider_request_failed', undefined, { cause: idleTimeout }));
+  if (timeoutCodes.has(code)) return final(providerError('provider_request_failed', undefined, { cause: idleTimeout }));
   if (isInvalidRequest(thrown)) return final(failed({ cause: code }));
   return { retryable: true, error: (attempts) => failed({ cause: code, attempts }) };
 }
@@ -66,7 +66,7 @@ function refused(
     return { ...final(providerError('provider_request_failed', sentence, details)), refusesUsage };
   }
   const retryAfterMs = retryAfter(headers?.get('retry-after') ?? undefined, now);
-  // For clients with retries of their own; those of a gateway would wait for a failure that is over.
+  // Only rate limits pass the time on: other failures may be over by then, and a retrying client would wait in vain.
   const seconds = status === 429 && retryAfterMs !== undefined ? Math.ceil(retryAfterMs / 1_000) : undefined;
   return {
     retryable: true,

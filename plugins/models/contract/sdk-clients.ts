@@ -7,7 +7,7 @@ export interface SdkClients<Account, Client> {
   of(account: Account): Promise<Client>;
 }
 
-/** Cached clients. More than one account comes only from provider rows. */
+/** Maximum number of cached clients. Only stored providers add accounts. */
 const cacheSize = 32;
 
 /** @param load imports the SDK: it is large, so it is loaded with the first client */
@@ -33,7 +33,7 @@ export function createSdkClients<Sdk, Account, Client>(
   };
 }
 
-/** The longest timer: the SDKs' own time limits are off, since adapters have one for the whole call. */
+/** The maximum of a timer, which turns the SDKs' time limits off: adapters limit the whole call. */
 const noTimeout = 2 ** 31 - 1;
 
 /** Options of the SDKs' clients that are the same for every API. */
@@ -50,15 +50,15 @@ export function sdkOptions(fetch: GuardedFetch, headers: Readonly<Record<string,
 }
 
 /**
- * The `fetch` of an SDK's client: redirects are not followed, and of a refusal only the beginning is read. Adapters have
- * time limits of their own, which may be longer than those of the connection.
+ * The `fetch` of an SDK's client. It does not follow redirects, and reads only the beginning of an error response. The time
+ * limits of the connection are off, because those of adapters may be longer.
  */
 function sdkFetch(fetch: GuardedFetch): typeof globalThis.fetch {
   const options = { redirect: 'manual', headMs: 0, idleMs: 0 } as const;
   return async (url, init) => shortBody(await fetch(String(url), { ...init, ...options } as GuardedFetchOptions));
 }
 
-/** Bytes of an error response that are read. */
+/** Maximum bytes of an error response that are read. */
 const errorBodyLimit = 64 * 1024;
 
 /** Limits the body of an error response, since the SDKs read all of it. */
@@ -73,7 +73,7 @@ async function shortBody(response: Response): Promise<Response> {
       if (length >= errorBodyLimit) break;
     }
   } catch {
-    // The status is enough.
+    // The status suffices.
   }
   const { status, headers } = response;
   return new Response(Buffer.concat(parts), { status, headers: new Headers([...headers]) });

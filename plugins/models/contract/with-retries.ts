@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Failure, readFailure } from './provider-failure.js';
 
 interface RetryOptions {
-  /** The largest number of retries. */
-  readonly most: number;
+  /** Maximum number of retries. */
+  readonly maxRetries: number;
   readonly wait: (ms: number) => Promise<unknown>;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -33,16 +33,16 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
     } catch (thrown) {
       options.check();
       const failure = options.read(thrown);
-      if (!failure.retryable || tried > options.most) throw failure.error(tried);
+      if (!failure.retryable || tried > options.maxRetries) throw failure.error(tried);
       await options.wait(waitBefore(tried, failure.retryAfterMs, options.random()));
     }
   }
 }
 
 /** {@link withRetries} with the clock and the signal of a call. */
-export function retryRequest<T>(attempt: () => Promise<T>, most: number, signal: AbortSignal): Promise<T> {
+export function retryRequest<T>(attempt: () => Promise<T>, maxRetries: number, signal: AbortSignal): Promise<T> {
   return withRetries(attempt, {
-    most,
+    maxRetries,
     wait: (ms) => sleep(ms, undefined, { signal }),
     random: Math.random,
     read: (thrown) => readFailure(thrown, Date.now()),

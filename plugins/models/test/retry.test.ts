@@ -31,7 +31,7 @@ describe('the one place that repeats requests', () => {
         throw new Error('busy');
       },
       {
-        most: 2,
+        maxRetries: 2,
         wait: async (ms) => waits.push(ms),
         random: () => 0.5,
         read: () => busy,
@@ -51,7 +51,7 @@ describe('the one place that repeats requests', () => {
         throw new Error('busy');
       },
       {
-        most: 2,
+        maxRetries: 2,
         wait: async () => undefined,
         random: () => 0.5,
         read: () => busy,

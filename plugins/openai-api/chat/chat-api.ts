@@ -1,6 +1,7 @@
-import type { ModelApi } from 'mortise/contracts/models';
+import { type AnswerUsage, type ModelApi, objectsOf, type PassedAnswer } from 'mortise/contracts/models';
+import { isJsonObject } from 'mortise/sdk';
+import { readUsage } from '../read-usage.js';
 import { sharedApi, sharedFields } from '../request.js';
-import { readPassedChat } from './passed-chat.js';
 import { readChatMessages } from './read-messages.js';
 import { translateChat } from './translate-chat.js';
 import { writeCompletion, writeCompletionStream } from './write-completion.js';
@@ -22,3 +23,20 @@ export const chatApi: ModelApi = {
   stream: writeCompletionStream,
   readPassed: readPassedChat,
 };
+
+/** Reads the copy of a completion that was passed through; undefined for one that is incomplete or calls tools. */
+function readPassedChat(passed: PassedAnswer): { reply: string; usage: AnswerUsage } | undefined {
+  let reply = '';
+  let usage: AnswerUsage;
+  let finish: unknown;
+  for (const object of objectsOf(passed)) {
+    usage = readUsage(object.usage) ?? usage;
+    const choice: unknown = Array.isArray(object.choices) ? object.choices[0] : undefined;
+    if (!isJsonObject(choice)) continue;
+    const part = passed.streams ? choice.delta : choice.message;
+    if (isJsonObject(part) && typeof part.content === 'string') reply += part.content;
+    finish = choice.finish_reason ?? finish;
+  }
+  const isComplete = typeof finish === 'string' && finish !== 'tool_calls' && finish !== 'function_call';
+  return isComplete ? { reply, usage } : undefined;
+}

@@ -14,7 +14,7 @@ import { attachment } from '../options.js';
  */
 export function readChatMessages(messages: unknown, attachments: boolean): readonly ModelMessage[] {
   if (!Array.isArray(messages) || messages.length === 0) throw invalidField('messages is required', 'messages');
-  // The old form of calls has no ids: a result belongs to the latest call of its name.
+  // The legacy form of calls has no ids: a result belongs to the latest call of its name.
   const ids = new Map<string, string>();
   return messages.map((message, index) => readMessage(message, { path: `messages.${index}`, attachments, index, ids }));
 }
@@ -47,14 +47,14 @@ function readMessage(message: unknown, reading: Reading): ModelMessage {
 
 function readAssistant(message: JsonObject, content: ModelMessage['content'], reading: Reading): ModelMessage {
   const { path, index, ids } = reading;
-  const { tool_calls: listed, function_call: old } = message;
+  const { tool_calls: listed, function_call: legacy } = message;
   const toolCalls: ModelToolCall[] = (Array.isArray(listed) ? listed : []).map((call: unknown) => {
     const { id, function: called } = isJsonObject(call) ? call : {};
     if (typeof id !== 'string' || !isJsonObject(called)) throw invalidField(`${path}.tool_calls is not valid`, path);
     return readCall(called, id, path);
   });
-  if (isJsonObject(old)) {
-    const call = readCall(old, `call_${index}`, path);
+  if (isJsonObject(legacy)) {
+    const call = readCall(legacy, `call_${index}`, path);
     ids.set(call.name, call.id);
     toolCalls.push(call);
   }
@@ -62,7 +62,7 @@ function readAssistant(message: JsonObject, content: ModelMessage['content'], re
 }
 
 function readCall({ name, arguments: text }: JsonObject, id: string, path: string): ModelToolCall {
-  if (typeof name !== 'string') throw invalidField(`${path}: a call needs the name of its function`, path);
+  if (typeof name !== 'string') throw invalidField(`${path}: a call requires the name of its function`, path);
   return { id, name, arguments: typeof text === 'string' ? text : '{}' };
 }
 

@@ -12,7 +12,7 @@ import {
 import { refuseParameter } from '../request.js';
 import { readChatMessages } from './read-messages.js';
 
-const understood: ReadonlySet<string> = new Set([
+const knownFields: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'tools',
@@ -40,15 +40,15 @@ const understood: ReadonlySet<string> = new Set([
 /** A chat completion in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
 export function translateChat(body: JsonObject, model: ResolvedModel): TranslatedRequest {
   refuseUnsupported(body);
-  const ignored = Object.keys(body).filter((name) => !understood.has(name));
-  const { max_completion_tokens: most, max_tokens: oldMost, response_format: format } = body;
-  const limit = most === undefined || most === null ? ['max_tokens', oldMost] : ['max_completion_tokens', most];
+  const ignored = Object.keys(body).filter((name) => !knownFields.has(name));
+  const { max_completion_tokens: limit, max_tokens: legacyLimit, response_format: format } = body;
+  const isLegacy = limit === undefined || limit === null;
   const schema = isJsonObject(format) && isJsonObject(format.json_schema) ? format.json_schema : {};
   return {
     request: {
       ...requestOptions(model, body, readTools(body, model, ignored), ignored),
       messages: readChatMessages(body.messages, model.capabilities.attachments),
-      ...outputLimit(limit[1], model, String(limit[0])),
+      ...outputLimit(isLegacy ? legacyLimit : limit, model, isLegacy ? 'max_tokens' : 'max_completion_tokens'),
       ...readStop(body.stop),
       ...readEffort(body.reasoning_effort, model, 'reasoning_effort', ignored),
       ...readFormat(isJsonObject(format) ? { ...schema, ...format } : undefined, 'response_format'),
@@ -66,7 +66,7 @@ function refuseUnsupported({ n, logprobs, audio, modalities, web_search_options:
 }
 
 function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: string[]): OfferedTools {
-  const { tools, functions, tool_choice: choice, function_call: oldChoice } = body;
+  const { tools, functions, tool_choice: choice, function_call: legacyChoice } = body;
   if (!capabilities.toolCall) {
     for (const name of ['tools', 'tool_choice', 'functions', 'function_call']) {
       if (body[name] !== undefined) ignored.push(name);
@@ -76,7 +76,7 @@ function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: s
   if (tools === undefined && Array.isArray(functions)) {
     return offerTools(
       functions.map((one, index) => readTool(one, `functions.${index}`)),
-      oldChoice,
+      legacyChoice,
       ({ name }) => name,
     );
   }

@@ -54,7 +54,7 @@ export async function* writeCompletionStream(
   facts: AnswerFacts,
   finished: (answer: ModelAnswer) => void,
 ): AsyncGenerator<string> {
-  const { stream_options: options } = facts.asked.body;
+  const { stream_options: options } = facts.apiRequest.body;
   const withUsage = isJsonObject(options) && options.include_usage === true;
   const base = { ...head('chat.completion.chunk', facts), system_fingerprint: null };
   const chunk = (delta: JsonObject, finishReason: string | null = null): string =>
@@ -107,8 +107,8 @@ class Deltas {
   }
 }
 
-function head(object: string, { asked, created }: AnswerFacts): JsonObject {
-  return { id: `chatcmpl-${randomBytes(12).toString('hex')}`, object, created, model: asked.model };
+function head(object: string, { apiRequest, created }: AnswerFacts): JsonObject {
+  return { id: `chatcmpl-${randomBytes(12).toString('hex')}`, object, created, model: apiRequest.model };
 }
 
 function frame(value: unknown): string {

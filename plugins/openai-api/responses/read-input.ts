@@ -51,7 +51,7 @@ function addCall(messages: ModelMessage[], call: ModelToolCall): void {
 
 function readCall({ call_id: id, name, arguments: text }: JsonObject, path: string): ModelToolCall {
   if (typeof id !== 'string' || typeof name !== 'string') {
-    throw invalidField(`${path}: a function_call needs a call_id and a name`, path);
+    throw invalidField(`${path}: a function_call requires a call_id and a name`, path);
   }
   return { id, name, arguments: typeof text === 'string' ? text : '{}' };
 }

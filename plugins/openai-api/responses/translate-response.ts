@@ -1,7 +1,7 @@
 import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
-  nameOthers,
+  ignoreOthers,
   type OfferedTools,
   offerTools,
   outputLimit,
@@ -13,7 +13,7 @@ import {
 import { refuseParameter } from '../request.js';
 import { readInput } from './read-input.js';
 
-const understood: ReadonlySet<string> = new Set([
+const knownFields: ReadonlySet<string> = new Set([
   'model',
   'input',
   'instructions',
@@ -39,10 +39,10 @@ const understood: ReadonlySet<string> = new Set([
 /** A response request in neutral form. @throws invalid_request, unsupported_parameter, provider_not_supported */
 export function translateResponse(body: JsonObject, model: ResolvedModel): TranslatedRequest {
   refuseStored(body);
-  const ignored = Object.keys(body).filter((name) => !understood.has(name));
+  const ignored = Object.keys(body).filter((name) => !knownFields.has(name));
   const { reasoning, text } = body;
-  nameOthers('reasoning', reasoning, 'effort', ignored);
-  nameOthers('text', text, 'format', ignored);
+  ignoreOthers('reasoning', reasoning, 'effort', ignored);
+  ignoreOthers('text', text, 'format', ignored);
   const effort = isJsonObject(reasoning) ? reasoning.effort : undefined;
   return {
     request: {
@@ -56,7 +56,7 @@ export function translateResponse(body: JsonObject, model: ResolvedModel): Trans
   };
 }
 
-/** Nothing is stored here, so nothing can be continued or referred to: an answer without it would be a wrong one. */
+/** Refuses references to stored data: nothing is stored, and an answer that ignores them would be wrong. */
 function refuseStored(body: JsonObject): void {
   for (const name of ['previous_response_id', 'conversation', 'background', 'prompt']) {
     if (body[name] !== undefined && body[name] !== null && body[name] !== false) refuseParameter(name);

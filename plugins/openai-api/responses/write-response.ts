@@ -148,8 +148,8 @@ function summaryPart(text: string): JsonObject {
   return { type: 'summary_text', text };
 }
 
-function emptyResponse({ asked, created }: AnswerFacts): JsonObject {
-  const { body, model } = asked;
+function emptyResponse({ apiRequest, created }: AnswerFacts): JsonObject {
+  const { body, model } = apiRequest;
   const { reasoning, text } = body;
   return {
     id: `resp_${randomBytes(16).toString('hex')}`,

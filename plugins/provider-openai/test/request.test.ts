@@ -133,7 +133,7 @@ describe('requests to the API', () => {
     for (const body of bodies().slice(1)) expect(body).to.not.have.any.keys(Object.keys(stored));
   });
 
-  it('contain images, sound and files as data', async () => {
+  it('contain images, audio and files as data', async () => {
     await start({ attachments: true });
     const content = [
       { type: 'image', data: 'AAAA', mediaType: 'image/png' },
@@ -179,7 +179,7 @@ describe('requests to the API', () => {
     });
     expect(await failureOf(api.ask({ settings: { api_key: 'sk-…' } }))).to.include({
       code: 'provider_not_configured',
-      message: 'provider api_key has characters that no header can carry',
+      message: 'provider api_key has characters that are not allowed in a header',
     });
     expect(await failureOf(api.ask({ model: ' ' }))).to.include({
       code: 'provider_not_configured',

@@ -1,6 +1,6 @@
 import type { GenerateEvent, ModelToolCall } from 'mortise/sdk';
 
-/** What an answer consists of, in the order in which the blocks begin. */
+/** A part of an answer. Blocks are in the order in which they begin. */
 export type AnswerBlock =
   | { readonly kind: 'text' | 'reasoning'; readonly text: string }
   | { readonly kind: 'call'; readonly call: ModelToolCall };
@@ -24,7 +24,7 @@ interface OpenBlock {
   readonly position: number | undefined;
   id: string | undefined;
   name: string | undefined;
-  /** The text that was passed on. It grows by joining alone: to look into it costs its whole length each time. */
+  /** The text that was passed on. It is only appended to: reading it costs its whole length each time. */
   passed: string;
   /** The text that was not passed on yet. */
   pending: string;
@@ -78,7 +78,7 @@ export class AnswerBlocks {
       known.id = id ?? known.id;
       known.name = name ?? known.name;
     }
-    // A fragment behind a complete object would break it; only an incomplete call can be continued.
+    // A fragment after a complete object would break it; only an incomplete call can be continued.
     if (known.ended) return;
     known.pending += piece;
     known.end.push(piece);
@@ -113,7 +113,7 @@ export class AnswerBlocks {
   #flush(): readonly BlockEvent[] {
     const events: BlockEvent[] = [];
     for (let block = this.#waiting[0]; block; block = this.#waiting[0]) {
-      // The end of a call is only looked for when something waits for it.
+      // The end of a call is only checked when another block waits for it.
       block.ended ||= this.#waiting.length > 1 && block.kind === 'call' && block.end.isReached(() => textOf(block));
       if (!block.started) {
         if (block.kind === 'call' && !block.ended && (block.name === undefined || block.id === undefined)) break;
@@ -155,17 +155,17 @@ function finished(block: OpenBlock): AnswerBlock {
   return kind === 'call' ? { kind, call: { id, name, arguments: text === '' ? '{}' : text } } : { kind, text };
 }
 
-/** Whether a text that arrives in pieces is a complete JSON object by now. Each character is looked at once. */
+/** Detects when a text that arrives in pieces is a complete JSON object. Each character is read once. */
 class ObjectEnd {
   #depth = 0;
   #isString = false;
   #isEscaped = false;
-  /** `over` is a text that can no longer become an object, or was none when its last brace came. */
-  #state: 'open' | 'closed' | 'complete' | 'over' = 'open';
+  /** `invalid`: the text is not an object, and cannot become one. */
+  #state: 'open' | 'closed' | 'complete' | 'invalid' = 'open';
 
   push(piece: string): void {
-    if (this.#state === 'over') return;
-    if (this.#state !== 'open' && piece.trim() !== '') this.#state = 'over';
+    if (this.#state === 'invalid') return;
+    if (this.#state !== 'open' && piece.trim() !== '') this.#state = 'invalid';
     for (let at = 0; at < piece.length && this.#state === 'open'; at += 1) {
       const character = piece[at];
       if (this.#isString) {
@@ -177,14 +177,15 @@ class ObjectEnd {
       else if (character === '}' || character === ']') {
         this.#depth -= 1;
         if (this.#depth > 0) continue;
-        this.#state = this.#depth === 0 && character === '}' && piece.slice(at + 1).trim() === '' ? 'closed' : 'over';
+        this.#state =
+          this.#depth === 0 && character === '}' && piece.slice(at + 1).trim() === '' ? 'closed' : 'invalid';
       }
     }
   }
 
-  /** @param text all pieces; it is only asked for once, when the last brace has come */
+  /** @param text all pieces; called only once, after the last brace */
   isReached(text: () => string): boolean {
-    if (this.#state === 'closed') this.#state = isJson(text()) ? 'complete' : 'over';
+    if (this.#state === 'closed') this.#state = isJson(text()) ? 'complete' : 'invalid';
     return this.#state === 'complete';
   }
 }

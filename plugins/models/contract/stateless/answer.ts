@@ -14,14 +14,14 @@ export interface ModelAnswer {
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'stop_sequence' | 'refusal';
 
-/** Tokens, as events count them; undefined where the provider has not counted. */
+/** Tokens, as counted by the provider; undefined if it did not count. */
 export type AnswerUsage = Omit<Extract<GenerateEvent, { type: 'usage' }>, 'type'> | undefined;
 
 export type AnswerEnd = Pick<ModelAnswer, 'stopReason' | 'stopSequence' | 'usage'>;
 
 /**
  * Asks a model and waits for its first event, so that a refusal can still be answered with a status.
- * @throws what a client is answered when the provider fails; see {@link clientFailure}
+ * @throws the error for the client when the provider fails; see {@link clientFailure}
  */
 export async function openAnswer(
   points: Points,

@@ -1,7 +1,7 @@
 import { type GuardedFetch, isCodedError, type ModelContentPart, type ModelMessage } from 'mortise/sdk';
 import { statelessError } from './errors.js';
 
-/** The largest file that is fetched for a request, bytes. */
+/** Maximum bytes of a file that is fetched for a request. */
 const maxFileBytes = 20 * 1024 * 1024;
 const fetchWithinMs = 30_000;
 
@@ -12,8 +12,8 @@ export function readDataUrl(url: string): { readonly mediaType: string; readonly
 }
 
 /**
- * Fetches the attachments that are addresses: the platform does it, behind its guard against private addresses, because a
- * provider may not be able to.
+ * Fetches attachments that are given as URLs, guarded against private addresses, because a provider may be unable to fetch
+ * them.
  *
  * @throws invalid_request for an address that is not https, cannot be fetched, or has too large a file
  */
@@ -34,7 +34,7 @@ export async function fetchAttachments(
 async function fetched(part: ModelContentPart, fetch: GuardedFetch, signal: AbortSignal): Promise<ModelContentPart> {
   const { url, ...rest } = part;
   if (url === undefined) return part;
-  if (!/^https:\/\//i.test(url) || !URL.canParse(url)) throw refused('it is no https URL');
+  if (!/^https:\/\//i.test(url) || !URL.canParse(url)) throw refused('it is not an https URL');
   let response: Response;
   try {
     const limit = AbortSignal.timeout(fetchWithinMs);

@@ -43,13 +43,12 @@ export function invalidField(message: string, param: string): MortiseError {
   return statelessError('invalid_request', { message, param });
 }
 
-/** A provider's refusals of the request itself, which the same request would get again. */
+/** Statuses with which a provider refuses the request itself. The same request would be refused again. */
 const refusals: ReadonlySet<unknown> = new Set([400, 404, 413, 422]);
 
 /**
- * What the client of a translated request is answered when its provider fails: a refused key is the platform's problem, not
- * the client's; a rate limit and a refused request are passed on; everything else is a bad gateway, with the words of the
- * provider.
+ * The error for the client of a translated request when its provider fails. A rate limit and a refused request are passed
+ * on. Everything else is a bad gateway with the provider's message; so is a refused key, which the client cannot correct.
  */
 export function clientFailure(error: unknown, signal: AbortSignal): unknown {
   signal.throwIfAborted();
@@ -58,7 +57,7 @@ export function clientFailure(error: unknown, signal: AbortSignal): unknown {
     return statelessError('provider_not_supported', { message: 'the adapter of the provider is not running' });
   }
   if (error.code !== 'provider_request_failed') return error;
-  const { provider_status: status, runner_message: said } = error.details ?? {};
+  const { provider_status: status, runner_message: message } = error.details ?? {};
   const details = error.details ?? {};
   if (status === 401 || status === 403) {
     return statelessError('provider_request_failed', { message: 'provider rejected the credentials', details });
@@ -72,7 +71,7 @@ export function clientFailure(error: unknown, signal: AbortSignal): unknown {
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     });
   }
-  const text = typeof said === 'string' && said !== '' ? said : undefined;
+  const text = typeof message === 'string' && message !== '' ? message : undefined;
   if (refusals.has(status))
     return statelessError('provider_request_failed', { message: text ?? error.message, status: 400, details });
   if (text === undefined) return error;

@@ -8,11 +8,11 @@ import {
 } from 'mortise/sdk';
 import { statelessError } from './errors.js';
 
-/** The JSON that an answer must be, for models of providers without a mode for it. */
+/** The required JSON of an answer, for models of providers without a JSON mode. */
 export interface JsonCheck {
   /** For the system text. */
   readonly instruction: string;
-  /** Whether a parsed answer is what was asked for. */
+  /** Whether a parsed answer matches the requested format. */
   accepts(value: unknown): boolean;
 }
 
@@ -67,7 +67,7 @@ export async function checkJson(
   return replay([{ type: 'content_delta', text: found }, ...others]);
 }
 
-/** Models wrap JSON in a code fence although they are told not to. */
+/** Models may wrap JSON in a code fence despite the instruction. */
 function insideFence(text: string): string | undefined {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?\s*```\s*$/.exec(text)?.[1]?.trim();
 }

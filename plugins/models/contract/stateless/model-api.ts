@@ -16,7 +16,7 @@ import type { AnswerUsage, ModelAnswer } from './answer.js';
 import { type PassedAnswer, passableAdapters } from './pass-through.js';
 import { ExchangeRecorder } from './record-exchange.js';
 
-/** What every request of a model API has; all other fields are read where they are used. */
+/** The fields that every request of a model API has; all others are read where they are used. */
 export interface ApiRequest {
   readonly body: JsonObject;
   /** As the client names it. */
@@ -35,10 +35,10 @@ export interface TranslatedRequest {
   readonly ignored: readonly string[];
 }
 
-/** What the writer of an answer knows of its request. */
+/** Facts about a request for writing its answer. */
 export interface AnswerFacts {
-  readonly asked: ApiRequest;
-  /** For a provider that does not count. */
+  readonly apiRequest: ApiRequest;
+  /** Used if the provider does not count. */
   readonly estimatedInput: number;
   /** Seconds since 1970. */
   readonly created: number;
@@ -46,13 +46,13 @@ export interface AnswerFacts {
   readonly errorBody: (error: unknown) => unknown;
 }
 
-/** A model API of the field: how its requests are read and its answers written. */
+/** A public model API: reads its requests and writes its answers. */
 export interface ModelApi {
   /** The rules for names of models without a provider. */
   readonly naming: ModelNaming;
   /** Headers of a client that its provider gets too; a name may end in `*`. */
   readonly forwardedHeaders: readonly string[];
-  /** What a stream sends while it is silent; a comment when absent. */
+  /** Sent while a stream is silent; a comment when absent. */
   readonly keepAlive?: string;
   /** @throws invalid_json, or invalid_request without a model */
   read(request: Pick<RouteRequest, 'body' | 'headers'>): ApiRequest;
@@ -63,7 +63,7 @@ export interface ModelApi {
   providerPath(path: string): string;
   /** @throws invalid_request, unsupported_parameter, provider_not_supported */
   translate(body: JsonObject, model: ResolvedModel): TranslatedRequest;
-  /** Where a request has the option; the first field that it has. A dot leads into an object. */
+  /** The fields of a request for each option, of which the first present one is reported. A dot separates nested names. */
   readonly fields: Readonly<Record<GenerateOption, readonly string[]>>;
   /** The messages of a request that is passed through, for its record. */
   readMessages(body: JsonObject): readonly ModelMessage[];
@@ -78,11 +78,11 @@ export interface ModelApi {
     facts: AnswerFacts,
     finished: (answer: ModelAnswer) => void,
   ): AsyncIterable<string>;
-  /** What is recorded of an answer that was passed through; undefined for one that is not complete. */
+  /** The record of an answer that was passed through; undefined for an incomplete one. */
   readPassed(passed: PassedAnswer): { readonly reply: string; readonly usage: AnswerUsage } | undefined;
 }
 
-/** What the routes of model APIs work with. */
+/** Dependencies of the routes of model APIs. */
 export interface ModelApiDeps {
   readonly points: Points;
   readonly models: ModelsService;

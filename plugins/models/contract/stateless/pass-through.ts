@@ -54,7 +54,7 @@ export async function openRaw(
     adapter,
     (provider, call) => {
       if (!provider.raw)
-        throw statelessError('provider_not_supported', { message: 'the adapter passes nothing through' });
+        throw statelessError('provider_not_supported', { message: 'the adapter does not support pass-through' });
       return provider.raw({ ...exchange, settings }, call);
     },
     { ...callOptions(ctx), timeoutMs: 0 },
@@ -86,7 +86,7 @@ export function passOn({ status, headers, body }: RawAnswer, ended?: (answer: Pa
   };
 }
 
-/** `X-Request-Id` of a response is the platform's own; a provider's support asks for the provider's. */
+/** The platform sets `X-Request-Id` itself; the support of a provider asks for the provider's id. */
 function withProviderId(headers: RawAnswer['headers']): RawAnswer['headers'] {
   const id = headers['request-id'] ?? headers['x-request-id'];
   return id === undefined ? headers : { ...headers, 'X-Mortise-Provider-Request-Id': id };
@@ -108,7 +108,7 @@ async function* bodyOf(iterator: AsyncIterator<RawResponseEvent>): AsyncGenerato
   }
 }
 
-/** A copy of more bytes is not kept. */
+/** Maximum size of a copy. A larger answer is not copied. */
 const maxCopyBytes = 16 * 1024 * 1024;
 
 async function* copied(
@@ -125,13 +125,13 @@ async function* copied(
     else copy.length = 0;
   }
   if (size > maxCopyBytes) return;
-  // A copy that cannot be read is no concern of the client.
+  // A copy that cannot be decoded is ignored: the client has its answer.
   void decodeBody(Buffer.concat(copy), headers['content-encoding'])
     .then((whole) => ended(whole.toString('utf8')))
     .catch(() => undefined);
 }
 
-/** The JSON objects of an answer: the data of its events, or the one that it is. */
+/** The JSON objects of an answer: the data of its events, or its body. */
 export function objectsOf({ streams, text }: PassedAnswer): readonly JsonObject[] {
   const texts = streams
     ? text.split(/\r\n|\r|\n/).flatMap((line) => (line.startsWith('data:') ? [line.slice(5)] : []))
@@ -146,17 +146,17 @@ export function objectsOf({ streams, text }: PassedAnswer): readonly JsonObject[
   });
 }
 
-/** The headers that may be forwarded: exact names, and beginnings that end in `*`. */
+/** The headers that may be forwarded. @param names exact names, and prefixes that end in `*` */
 export function forwardable(
   headers: Readonly<Record<string, string | undefined>>,
   names: readonly string[],
 ): Readonly<Record<string, string>> {
   const exact = new Set(names.filter((name) => !name.endsWith('*')));
-  const beginnings = names.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  const prefixes = names.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
   const forwarded: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
-    if (exact.has(name) || beginnings.some((beginning) => name.startsWith(beginning))) forwarded[name] = value;
+    if (exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) forwarded[name] = value;
   }
   return forwarded;
 }

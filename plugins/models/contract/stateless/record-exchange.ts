@@ -6,6 +6,7 @@ import {
   sessionNameLimits,
 } from 'mortise/contracts/sessions';
 import { boundUser, type CallContext, isCodedError, type Logger, type ModelMessage, type Principal } from 'mortise/sdk';
+import { textOfMessage } from '../answer-events.js';
 import type { ModelSlot } from '../models.js';
 import type { AnswerUsage } from './answer.js';
 import { invalidField, statelessError } from './errors.js';
@@ -20,7 +21,7 @@ export interface RecordedExchange {
   readonly usage: AnswerUsage;
 }
 
-/** The user of recorded exchanges that name none. */
+/** The user of recorded exchanges without a user. */
 const defaultUser = 'claude-compat-user';
 const defaultChannel = 'console';
 
@@ -52,21 +53,16 @@ function checkName(text: string, limit: number, name: string): void {
 }
 
 /**
- * The texts of the user since the last answer. A message of the assistant that only calls tools is no answer: its exchange
- * goes on with the results.
+ * The texts of the user since the last answer. A message of the assistant that calls tools is not an answer: the exchange
+ * continues with their results.
  */
 export function newUserTexts(messages: readonly ModelMessage[]): readonly string[] {
   const last = messages.findLastIndex(({ role, toolCalls }) => role === 'assistant' && !toolCalls?.length);
   return messages
     .slice(last + 1)
     .filter(({ role }) => role === 'user')
-    .map(textOf)
+    .map(textOfMessage)
     .filter((text) => text !== '');
-}
-
-function textOf({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
 }
 
 /** Milliseconds that recording waits for a session in use. */

@@ -13,7 +13,7 @@ export function spliceModel(body: Uint8Array, model: string): Uint8Array {
   return Buffer.concat([bytes.subarray(0, found.from), Buffer.from(JSON.stringify(model)), bytes.subarray(found.to)]);
 }
 
-/** Where the value is, quotes included. Of several members with the name the last one counts, as in `JSON.parse`. */
+/** The position of the value with its quotes. The last member with the name counts, as in `JSON.parse`. */
 function findModel(bytes: Buffer): { readonly from: number; readonly to: number } | undefined {
   let depth = 0;
   let atName = false;
@@ -43,7 +43,7 @@ function findModel(bytes: Buffer): { readonly from: number; readonly to: number 
   return found;
 }
 
-/** The position behind the closing quote. */
+/** The position after the closing quote. */
 function endOfString(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(quote, from + 1); at >= 0; at = bytes.indexOf(quote, at + 1)) {
     let escapes = 0;
@@ -54,7 +54,7 @@ function endOfString(bytes: Buffer, from: number): number {
 }
 
 function isModel(name: Buffer): boolean {
-  // A longer spelling has escapes: at most six bytes for each letter.
+  // An escaped letter has at most six bytes.
   if (name.length > 2 + 5 * 6) return false;
   return JSON.parse(name.toString('utf8')) === 'model';
 }

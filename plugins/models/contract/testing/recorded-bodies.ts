@@ -27,7 +27,7 @@ const value = fc.letrec((tie) => ({
     ),
 })).value as fc.Arbitrary<string>;
 
-/** Request bodies of clients of the future: known members in any order among unknown ones, with any spacing. */
+/** Request bodies of future clients: known members in any order among unknown ones, with any spacing. */
 export function recordedBodies(known: Readonly<Record<string, unknown>>, count: number, seed = 1): readonly string[] {
   const unknown = fc.array(fc.tuple(fc.nat(1_000), value), { maxLength: 6 });
   const body = fc

@@ -5,7 +5,7 @@ import { reset, type ScriptedAnswer, type UpstreamAnswer, type UpstreamRequest }
 export interface UpstreamOptions {
   /** Path of the base URL for clients, such as `/v1`. */
   readonly basePath?: string;
-  /** Refuses requests that the API would refuse whatever is scripted: an unknown path, a wrong key. */
+  /** Refuses requests that the API refuses regardless of the script: an unknown path, a wrong key. */
   readonly refuse?: (request: UpstreamRequest) => ScriptedAnswer | undefined;
   /** The answer to requests beyond the script. */
   readonly nothingScripted: ScriptedAnswer;

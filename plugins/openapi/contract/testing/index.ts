@@ -52,7 +52,7 @@ export interface Exchange {
   readonly response: Response;
 }
 
-/** Holds calls against the description. */
+/** Checks calls against the description. */
 export function exchangeCheck(description: Description): (exchange: Exchange) => Promise<void> {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(description, 'surface');

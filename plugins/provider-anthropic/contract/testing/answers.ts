@@ -10,7 +10,7 @@ export interface MessageScript {
   readonly usage?: MessageUsage;
 }
 
-/** A whole answer, streamed if the request says so. */
+/** A complete answer, streamed if the request asks for a stream. */
 export function answers({ text = [], calls = [], stopReason, usage }: MessageScript): UpstreamAnswer {
   const reason = stopReason ?? (calls.length > 0 ? 'tool_use' : 'end_turn');
   const { input, output, cacheRead = 0 } = usage ?? { input: 9, output: 3 };

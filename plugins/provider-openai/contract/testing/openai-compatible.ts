@@ -248,7 +248,7 @@ export const openAiCompatibleSuite: Contract<OpenAiCompatibleSubject> = {
 
 /**
  * The contract of an adapter for chat completions, in addition to that of every provider: it reads the streams of all
- * compatible APIs, each with its own way of cutting tool calls.
+ * compatible APIs, which split tool calls in different ways.
  */
 export function openAiCompatibleContract(name: string, subject: OpenAiCompatibleSubject): void {
   describeContract(`${name} reads streams of chat completions`, openAiCompatibleSuite, subject);

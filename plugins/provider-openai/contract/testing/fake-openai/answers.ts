@@ -33,7 +33,7 @@ export interface CompletionScript {
   readonly usage?: TokenUsage;
 }
 
-/** A whole answer, streamed if the request says so. */
+/** A complete answer, streamed if the request asks for a stream. */
 export function completes({
   text = [],
   calls = [],
