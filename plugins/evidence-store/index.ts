@@ -8,7 +8,6 @@ import { uploadEvidence } from './upload/upload-evidence.js';
 export default function evidenceStore(): PluginDefinition<Config> {
   return {
     key: 'evidence-store',
-    register() {},
     start(host) {
       const artifacts = openArtifacts(host);
       host.provide('artifacts', artifacts);

@@ -17,7 +17,6 @@ const mergeEveryMs = 1_000;
 export default function memoryBackendLocal(): PluginDefinition<Config> {
   return {
     key: 'memory-backend-local',
-    register() {},
     async start(host) {
       const database = host.use('database');
       await database.migrate(migrations);

@@ -52,9 +52,7 @@ const vectors: Migration = {
   },
 };
 
-/**
- * Merges requested while nothing is stored need two segments of equal size; those of stores still need eight.
- */
+/** A merge that is requested while nothing is stored needs two segments of equal size; one by a store still needs eight. */
 const mergePairs: Migration = {
   name: '0003-merge-pairs',
   async up(schema) {

@@ -73,8 +73,8 @@ export function createRerank(embedder: string, deps: RerankDeps): Rerank {
       correlationId: ctx.correlationId,
       evidence: { source: 'gateway', extra: { embedder } },
     } as const;
-    await deps.audit.write(entry).catch((unwritten: unknown) => {
-      deps.log.warn({ err: unwritten }, 'The failure of the embedder could not be audited.');
+    await deps.audit.write(entry).catch((auditError: unknown) => {
+      deps.log.warn({ err: auditError }, 'The failure of the embedder could not be audited.');
     });
   };
 
@@ -92,7 +92,7 @@ export function createRerank(embedder: string, deps: RerankDeps): Rerank {
   };
 }
 
-/** Texts of one call. */
+/** Maximum number of texts in one call. */
 const batchSize = 32;
 
 /** Undefined while the embedder is not active. */

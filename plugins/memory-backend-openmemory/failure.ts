@@ -8,9 +8,9 @@ export type Effect = 'writes' | 'reads';
 
 /** Statuses after which the same call may succeed: the server is busy or unavailable. */
 const retryableStatuses = new Set([408, 423, 425, 429, 502, 503, 504]);
-/** Wrong key, address or dialect. Retryable too, because waiting memories must survive until it is corrected. */
+/** Wrong key, address or dialect. Retryable too, because memories must wait until it is corrected. */
 const misconfiguredStatuses = new Set([401, 403, 404, 405, 407]);
-/** Statuses after which the server may have applied the request all the same. */
+/** Statuses after which the server may nevertheless have applied the request. */
 const ambiguousStatuses = new Set([500, 502, 504]);
 
 function failure(kind: Class, message: string, details: Omit<BackendFailure['details'], 'class'>): MortiseError {
@@ -59,7 +59,7 @@ export function apiError(status: number, effect: Effect, retryAfterMs?: number):
 
 /** A success that cannot be read. @param why never contains anything of the response */
 export function invalidResponse(why: string, effect: Effect): MortiseError {
-  return failure('failure', `OpenMemory gave an invalid response: ${why}`, {
+  return failure('failure', `OpenMemory returned an invalid response: ${why}`, {
     applied: unknownIfWrite(effect),
     problem: 'invalid_response',
   });

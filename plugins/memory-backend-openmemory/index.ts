@@ -6,7 +6,6 @@ import type { Config } from './config.generated.js';
 export default function memoryBackendOpenMemory(): PluginDefinition<Config> {
   return {
     key: 'memory-backend-openmemory',
-    register() {},
     start(host) {
       const facts = host.facts('memory-backend', 'openmemory');
       const raise = host.emit.bind(host, 'alert');

@@ -11,7 +11,7 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && !isUnstorableText(value) ? value : undefined;
 }
 
-/** Metadata members of ours; a client's members of the same name are sent in `client_meta`. */
+/** Metadata members that this backend sets; a client's members of the same name are sent in `client_meta`. */
 const reservedMembers = new Set([
   'space',
   'kind',

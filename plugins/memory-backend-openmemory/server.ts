@@ -10,13 +10,13 @@ export interface OpenMemoryServer {
   readonly client: Client;
   /** The key in every form that a server may read, for requests before the dialect is known. */
   readonly probeHeaders: Headers;
-  /** Runs in the server's dialect. When the server has changed to the other one, runs once more in that. */
+  /** Runs in the server's dialect, and once more in the other one when the server has changed to it. */
   inDialect<R>(signal: AbortSignal, run: (dialect: Dialect, headers: Headers) => Promise<R>): Promise<R>;
 }
 
 const detectionMs = 5_000;
 
-/** Connects with the first call. A configured dialect is used whatever the server reports. */
+/** Connects with the first call. A configured dialect is used regardless of the server's health check. */
 export function createServer(fetch: GuardedFetch, config: Config): OpenMemoryServer {
   const client = createClient(fetch, config.base_url);
   const apiKey = config.api_key?.trim() || undefined;

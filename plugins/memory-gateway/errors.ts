@@ -2,7 +2,7 @@ import { argumentError, type Database, isCodedError, lostNumber, MortiseError } 
 import { isCircuitOpen } from './backend/read-failure.js';
 
 /**
- * Refuses numbers that JSON cannot represent, so that nothing is stored with a different value than was sent.
+ * Refuses numbers that JSON cannot represent, because they would be stored with a different value.
  * @throws MortiseError `INVALID_PARAM_VALUE` (422).
  */
 export function refuseLostNumbers(tool: string, name: string, value: unknown): void {
@@ -48,13 +48,13 @@ export function isDatabaseDown(database: Database, error: unknown): boolean {
   return database.codec.errorKind(error) === 'unavailable';
 }
 
-/** The error of an operation that the database failed and that cannot be audited either. */
+/** The error of a failed database operation that cannot be audited either. */
 export function databaseFailure(database: Database, error: unknown): MortiseError {
   if (isDatabaseDown(database, error)) return databaseUnavailable(error);
   return database.codec.errorKind(error) === 'full' ? databaseFull(error) : databaseCheckFailed(error);
 }
 
-/** The memory backend cannot answer, and neither can the fallback. */
+/** Both the memory backend and the fallback failed. */
 export function backendUnavailable(service: string, cause: unknown): MortiseError {
   if (isCircuitOpen(cause)) {
     return new MortiseError('OPENMEMORY_UNAVAILABLE', 'The memory backend is not called at the moment.', {

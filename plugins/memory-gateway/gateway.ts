@@ -15,11 +15,11 @@ import { createCircuitBreaker } from './backend/circuit-breaker.js';
 import type { Config } from './config.generated.js';
 import { createWriter, type Writer } from './write/write-group.js';
 
-/** What the tools, routes and commands of this plugin work with. */
+/** The dependencies of this plugin's tools, routes and commands. */
 export interface Gateway {
   readonly config: Config;
   readonly projectKey: string;
-  /** Space of stores and queries that name none. */
+  /** Space of stores and queries without a space. */
   readonly defaultSpace: string;
   readonly version: string;
   readonly database: Database;
@@ -51,7 +51,7 @@ export function createGateway(host: StartHost<Config>): Gateway {
     limits: { storeMs: config.store_timeout_ms, searchMs: config.query_timeout_ms },
     breaker: createCircuitBreaker(),
     keepsText: config.ledger === 'full',
-    known: (ids) => services.logbook.ledger.byBackendIds(key, ids),
+    ledgerRows: (ids) => services.logbook.ledger.byBackendIds(key, ids),
   });
   return {
     ...services,
@@ -74,7 +74,7 @@ export function createGateway(host: StartHost<Config>): Gateway {
 /** Only database work: it may run twice. */
 type Work<T> = (trx: Transaction) => Promise<T>;
 
-/** Commits work that waits at the same time as one transaction, in which nothing fails because something else did. */
+/** Commits concurrent work in one transaction. Work that fails does not fail the rest. */
 interface Settlements {
   run<T>(work: Work<T>): Promise<T>;
   idle(): Promise<void>;

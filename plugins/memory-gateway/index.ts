@@ -21,7 +21,6 @@ export default function memoryGateway(): PluginDefinition<Config> {
   let gateway: Gateway | undefined;
   return {
     key: 'memory-gateway',
-    register() {},
     start(host) {
       const started = createGateway(host);
       gateway = started;

@@ -15,7 +15,6 @@ export default function memoryOutbox(): PluginDefinition<Config> {
   let worker: OutboxWorker | undefined;
   return {
     key: 'memory-outbox',
-    register() {},
     async start(host) {
       const deps: OutboxDeps = {
         config: host.config,
@@ -37,12 +36,12 @@ export default function memoryOutbox(): PluginDefinition<Config> {
       observeOutbox(host.use('metrics'), deps.logbook);
 
       host.own(deps.memory.announceDelivery(host.config.worker ? 'here' : 'elsewhere'));
-      // A process started for one command delivers only when that is the command.
       if (!host.config.worker) return;
       const started = new OutboxWorker(deps, host.use('instances').id);
       worker = started;
+      // A process that runs a command does not serve, so it does not deliver.
       whenServing(host, host.use('http'), async () => {
-        // The process that saw the backend fail may be gone, and its recovery notice with it.
+        // The process that would report the recovery of the backend may have ended.
         await makeDue(deps, started);
         started.start(POLL_MS);
       });
@@ -56,7 +55,7 @@ export default function memoryOutbox(): PluginDefinition<Config> {
   };
 }
 
-/** The backend may answer again: rows that wait for it are due now. */
+/** Makes the rows that wait for the backend due, because it may answer again. */
 async function makeDue({ logbook, log }: OutboxDeps, worker: OutboxWorker): Promise<void> {
   try {
     await logbook.outbox.makeDue();

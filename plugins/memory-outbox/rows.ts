@@ -61,8 +61,8 @@ function retryAudit(row: OutboxRow, { principal, correlationId }: Operator) {
  * Makes a dead letter pending again: outbox row, ledger row and audit row change in one transaction.
  * @throws MortiseError `outbox_row_not_found` (404), `outbox_row_not_dead`, `memory_stored_again` (409).
  */
-export async function retryDeadRow(outboxId: number, operator: Operator, parts: OutboxDeps): Promise<OutboxRow> {
-  const { database, logbook, audit } = parts;
+export async function retryDeadRow(outboxId: number, operator: Operator, deps: OutboxDeps): Promise<OutboxRow> {
+  const { database, logbook, audit } = deps;
   try {
     return await database.transaction(async (trx) => {
       const row = await logbook.outbox.get(outboxId, { trx });

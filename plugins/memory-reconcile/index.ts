@@ -7,7 +7,6 @@ import { reconcileCommand } from './reconcile-command.js';
 export default function memoryReconcile(): PluginDefinition<Config> {
   return {
     key: 'memory-reconcile',
-    register() {},
     start(host) {
       const deps = {
         database: host.use('database'),

@@ -11,7 +11,7 @@ export interface ReconcileDeps {
   readonly log: Logger;
 }
 
-/** What is examined and whether it is repaired. */
+/** The extent of a reconciliation, and whether it repairs. */
 export interface ReconcileOptions {
   /** False: nothing is written. */
   readonly fixes: boolean;
@@ -38,13 +38,13 @@ export const defaultOptions: ReconcileOptions = {
   repairsBackend: false,
 };
 
-const LARGEST = 1_000_000;
+const MAX_NUMBER = 1_000_000;
 
-/** A number of at least `least`; the default when absent; undefined when invalid. */
-function number(value: unknown, initial: number, least: number): number | undefined {
-  if (value === undefined) return initial;
+/** A number of at least `min`; the default when absent; undefined when invalid. */
+function number(value: unknown, defaultNumber: number, min: number): number | undefined {
+  if (value === undefined) return defaultNumber;
   const read = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
-  return read >= least && read <= LARGEST ? read : undefined;
+  return read >= min && read <= MAX_NUMBER ? read : undefined;
 }
 
 /** Reads the command line; undefined for invalid usage. */

@@ -4,7 +4,7 @@ import { reconcile } from './reconcile.js';
 import { reportDetails, reportText } from './report.js';
 
 /**
- * `mortise memory reconcile`: exit 0 nothing is missing, 1 something is, 2 wrong usage or an error (thrown, as by every
+ * `mortise memory reconcile`: exit 0 nothing is missing, 1 something is, 2 wrong usage or an error (thrown, as in every
  * other command).
  */
 export function reconcileCommand(facts: CommandFacts, deps: ReconcileDeps): Command {

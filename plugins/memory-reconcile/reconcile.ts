@@ -50,10 +50,14 @@ export async function reconcileOnSchedule(
 ): Promise<void> {
   const lease = await leases.tryAcquire(LEASE, { ttlMs: LEASE_MS });
   if (lease === null) return;
-  const either = AbortSignal.any([signal, lease.signal]);
+  const stopSignal = AbortSignal.any([signal, lease.signal]);
   try {
     const correlationId = `corr-${randomBytes(8).toString('hex')}`;
-    const report = await reconcile({ ...defaultOptions, untilClean: true }, { correlationId, signal: either }, deps);
+    const report = await reconcile(
+      { ...defaultOptions, untilClean: true },
+      { correlationId, signal: stopSignal },
+      deps,
+    );
     const { sent, dead, stale, invariants } = report;
     if (report.details.length > 0)
       deps.log.warn({ sent, dead, stale, correlationId }, 'outbox and audit trail were reconciled');
@@ -71,7 +75,7 @@ export async function reconcileOnSchedule(
       data: { invariants: broken },
     });
   } catch (error) {
-    if (!either.aborted) deps.log.warn({ err: error }, 'the scheduled reconciliation failed');
+    if (!stopSignal.aborted) deps.log.warn({ err: error }, 'the scheduled reconciliation failed');
   } finally {
     await lease.dispose();
   }

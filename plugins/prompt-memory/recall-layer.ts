@@ -1,7 +1,7 @@
 import { estimateTokens } from 'mortise/contracts/models';
 import { isJsonObject, type PromptLayer, promptLayer } from 'mortise/sdk';
 
-/** A memory as far as the layer shows it. */
+/** The members of a memory that the layer shows. */
 export interface RecalledMemory {
   readonly content: string;
   readonly kind: string | null;
@@ -18,7 +18,6 @@ const maxMemoryLength = 600;
 /** The layer of the memories that fit into the budget, in estimated tokens; undefined without any. */
 export function recallLayer(memories: readonly RecalledMemory[], tokenBudget: number): PromptLayer | undefined {
   const lines: string[] = [];
-  // Two for the heading that names the source.
   let tokens = estimateTokens(intro) + headingTokens;
   for (const memory of memories) {
     const line = lineOf(memory);

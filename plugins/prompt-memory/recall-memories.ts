@@ -19,12 +19,12 @@ interface RecallDeps {
 }
 
 const queryTool = 'memory_query';
-/** Characters of a message that are searched for. */
+/** Maximum characters of a message that are searched for. */
 const maxQueryLength = 2_000;
 
 /**
- * The memories that match the message of a turn, searched for its principal. What cannot be found in time is left out: a turn
- * never fails or waits longer because of it.
+ * The memories that match the message of a turn, searched for its principal. A search that fails or takes too long returns
+ * none, so a turn never fails or waits longer because of it.
  */
 export async function recallMemories(
   { points, projectKey, config }: RecallDeps,
@@ -58,7 +58,7 @@ export async function recallMemories(
   }
 }
 
-/** Empty when the space needs a user and there is none, or one whose name no space can have. */
+/** Empty when the space needs a user, and there is none or its name is not valid in a space. */
 function nameSpace(space: string, user: string | undefined, project: string): readonly string[] {
   if (space.includes('{user}') && (user === undefined || /\s|^$/.test(user))) return [];
   return [space.replaceAll('{user}', () => user ?? '').replaceAll('{project}', () => project)];

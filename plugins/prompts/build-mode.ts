@@ -2,18 +2,18 @@ import { type Logger, type PromptLayer, promptLayer } from 'mortise/sdk';
 import { type PromptFile, type PromptFiles, unusable } from './prompt-files.js';
 import { renderTemplate } from './template.js';
 
-/** One layer of a mode and where its text comes from. */
+/** One layer of a mode, and the source of its text. */
 export interface LayerPlan {
   readonly name: string;
   /** The first of these files that exists. */
   readonly paths: readonly string[];
-  /** A missing or blank text ends the turn; `or-shipped`: the shipped text stands for a missing one. */
+  /** A missing or blank text ends the turn; `or-shipped`: the shipped text replaces a missing one. */
   readonly required: 'no' | 'yes' | 'or-shipped';
   /** The text is a template. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A layer that a plan's text cannot provide, because it is made at run time. */
+/** A layer whose text is read from a file, or one that is made at run time; undefined for none. */
 export type PlannedLayer = LayerPlan | PromptLayer | undefined;
 
 /** Builds the layers of a plan. Problems of optional layers are logged once. */

@@ -9,7 +9,7 @@ const cataloguePath = 'prompts/codex/models.runtime.json';
 const defaultSlug = 'gpt-5.2-codex';
 
 /**
- * The model instructions that the catalogue of models has for a model, else for the default one.
+ * The model instructions in the catalogue for a model, else for the default one.
  * @returns undefined when the catalogue has neither
  * @throws Error when the catalogue is not valid
  */

@@ -36,7 +36,7 @@ const taskFiles: Readonly<Record<string, TaskFiles>> = {
   ],
 };
 
-interface CodexParts {
+interface CodexInput {
   readonly config: Config;
   readonly request: PromptRequest;
   /** Absolute path of the folder of memories. */
@@ -50,9 +50,9 @@ interface CodexParts {
 }
 
 /** The layers of the codex mode, in the layout that the settings choose. */
-export function codexPlan(parts: CodexParts): readonly PlannedLayer[] {
-  const { config, request, instructions } = parts;
-  const variables = templateVariables(parts);
+export function codexPlan(input: CodexInput): readonly PlannedLayer[] {
+  const { config, request, instructions } = input;
+  const variables = templateVariables(input);
   const required = config.shipped_texts ? 'or-shipped' : 'yes';
   const optional = (name: string, file: string): LayerPlan => ({
     name,
@@ -80,7 +80,7 @@ export function codexPlan(parts: CodexParts): readonly PlannedLayer[] {
   return [base, ...taskLayers.filter(({ name }) => name === 'codex_review_system'), policy];
 }
 
-function templateVariables({ config, request, memories, personality, memorySummary }: CodexParts) {
+function templateVariables({ config, request, memories, personality, memorySummary }: CodexInput) {
   const tools = request.tools ?? [];
   return {
     personality: personality?.trim(),
@@ -109,7 +109,7 @@ function namesOf(value: unknown): string {
   return names.join(', ') || 'none';
 }
 
-/** Local policy and tool guide give way to the codex texts when they say the same. */
+/** The priority of a layer among equal texts: the codex texts before local policy and tool guide. */
 export function codexPriority({ name }: PromptLayer): number {
   if (name === 'codex_local_policy_system') return 200;
   if (name === 'codex_tool_guide_system') return 100;

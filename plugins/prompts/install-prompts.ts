@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Command, type CommandFacts, type FilesService, wrongUsage } from 'mortise/sdk';
 
-/** Where the texts of each mode are, below a workspace and below the shipped texts. */
-const foldersOf: Readonly<Record<string, (path: string) => boolean>> = {
+/** Whether a path below the shipped texts belongs to a mode. */
+const belongsTo: Readonly<Record<string, (path: string) => boolean>> = {
   default: (path) => !path.startsWith('prompts/codex/') && !path.startsWith('prompts/claude/'),
   codex: (path) => path.startsWith('prompts/codex/'),
   claude: (path) => path.startsWith('prompts/claude/'),
@@ -21,7 +21,7 @@ export function installCommand(facts: CommandFacts, deps: InstallDeps): Command 
   return {
     ...facts,
     async run({ options: { mode, force } }) {
-      const wanted = typeof mode === 'string' ? foldersOf[mode] : undefined;
+      const wanted = typeof mode === 'string' ? belongsTo[mode] : undefined;
       if (!wanted) return wrongUsage(facts, '--mode is required: default, codex or claude.');
       const written: string[] = [];
       const existing: string[] = [];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PromptLayer } from 'mortise/sdk';
 
-/** Hex SHA-256 of a layer's content with unified line ends and without outer white space; empty for empty content. */
+/** Hex SHA-256 of a layer's content with normalised line ends and trimmed; empty for empty content. */
 export function layerHash(content: string): string {
   const text = normalised(content);
   return text === '' ? '' : sha256(text);
@@ -25,8 +25,8 @@ export function promptHash(variant: string, collaborationMode: string, layers: r
 }
 
 /**
- * Leaves out layers whose text, apart from the heading, another layer has too. Of equal texts the one of the higher
- * priority stays, at the position of the first.
+ * Drops layers with the same text, apart from the heading. Of equal texts the one with the higher priority stays, at the
+ * position of the first.
  */
 export function withoutDuplicates(
   layers: readonly PromptLayer[],

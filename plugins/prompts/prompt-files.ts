@@ -16,7 +16,7 @@ interface CachedFile {
   readonly text: string;
 }
 
-/** A prompt text that no layer can be made of; the sentence says why. */
+/** The error of a prompt text that cannot be used. @param why follows the name of the file */
 export function unusable(source: string, why: string): MortiseError {
   return new MortiseError('prompt_text_unusable', `the prompt file ${source} ${why}`);
 }
@@ -88,12 +88,12 @@ export class PromptFiles {
 
 const missingCodes = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'outside_roots'];
 
-/** A link that leaves the workspace is no prompt of it. */
+/** A link that leaves the workspace counts as missing. */
 function isMissing(error: unknown): boolean {
   return error instanceof Error && missingCodes.includes(String(Reflect.get(error, 'code')));
 }
 
-/** A prompt with replaced characters would not say what its author wrote, and a NUL cannot be stored. @throws prompt_text_unusable */
+/** Refuses text that is not UTF-8, instead of replacing characters, and NUL, which cannot be stored. @throws prompt_text_unusable */
 function decode(bytes: Uint8Array, source: string): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

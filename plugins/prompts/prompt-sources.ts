@@ -99,7 +99,7 @@ function claudePlan({ shipped_texts: shipped }: Config): readonly PlannedLayer[]
 
 const runtimeMembers = ['runtime_tools', 'mcp', 'mcp_tools', 'mcp_status', 'dynamic_tools', 'dynamic'];
 
-/** What the chat says about the tools of its turns. */
+/** The layer with the chat's data about the tools of its turns. */
 export function turnToolsLayer(meta: JsonObject): readonly PromptLayer[] {
   const given = Object.fromEntries(Object.entries(meta).filter(([member]) => runtimeMembers.includes(member)));
   if (Object.keys(given).length === 0) return [];

@@ -9,7 +9,7 @@ const previewPoints = 160;
 type Features = Pick<Config, 'enable_prompt_templates' | 'enable_prompt_context_introspect' | 'enable_codex_mode_v2'>;
 type Turns = Pick<TurnService, 'systemLayers'>;
 
-/** Which optional features clients may offer. Public, so it says nothing else. */
+/** The optional features that clients may offer. The route is public, so it returns nothing else. */
 export function runtimeConfigRoute(config: Features): Route {
   const features = {
     prompt_templates: config.enable_prompt_templates,
@@ -25,14 +25,14 @@ export function systemLayersRoute(config: Features, turns: Turns): Route {
     async handle({ query }, ctx) {
       if (!config.enable_prompt_context_introspect) throw featureDisabled();
       const text = (name: string): string | undefined => query.get(name) || undefined;
-      const asked = {
+      const layerQuery = {
         promptMode: text('prompt_mode'),
         taskCommand: text('task_command'),
         collaborationMode: text('collaboration_mode'),
         collaborationEvent: text('collaboration_event'),
         sessionId: text('session_id'),
       };
-      return { body: await describe(config, turns, asked, ctx) };
+      return { body: await describe(config, turns, layerQuery, ctx) };
     },
   };
 }
@@ -44,7 +44,7 @@ function featureDisabled(): MortiseError {
   });
 }
 
-/** The same for a terminal. Who administers the server needs no feature to be on. */
+/** The same as a command. Administrators may use it while the feature is off. */
 export function layersCommand(facts: CommandFacts, config: Features, turns: Turns): Command {
   return {
     ...facts,
@@ -53,13 +53,13 @@ export function layersCommand(facts: CommandFacts, config: Features, turns: Turn
       if (!config.enable_prompt_context_introspect && !ctx.principal.admin) throw featureDisabled();
       const text = (name: string): string | undefined =>
         typeof options[name] === 'string' ? options[name] : undefined;
-      const asked = {
+      const layerQuery = {
         promptMode: text('promptMode'),
         taskCommand: text('taskCommand'),
         collaborationMode: text('collaborationMode'),
         sessionId: text('sessionId'),
       };
-      const data = await describe(config, turns, asked, ctx);
+      const data = await describe(config, turns, layerQuery, ctx);
       const lines = data.layers.map(
         ({ name, source, estimated_tokens }) => `${String(estimated_tokens).padStart(6)}  ${name}  (${source})`,
       );
@@ -69,8 +69,8 @@ export function layersCommand(facts: CommandFacts, config: Features, turns: Turn
   };
 }
 
-async function describe(config: Features, turns: Turns, asked: LayerQuery, ctx: CallContext) {
-  const prompt = await turns.systemLayers(asked, ctx);
+async function describe(config: Features, turns: Turns, layerQuery: LayerQuery, ctx: CallContext) {
+  const prompt = await turns.systemLayers(layerQuery, ctx);
   const variant = variantOf(prompt, config);
   const layers = prompt.layers.map(({ name, role, source, content }) => ({
     name,

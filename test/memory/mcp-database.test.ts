@@ -78,7 +78,7 @@ const taskTool: TestPlugin = {
 describe('the MCP endpoint when a migration has failed', function () {
   this.timeout(60_000);
 
-  const spoilt = (table: string, promises: (host: () => TestHost) => void): void => {
+  const spoilt = (plugin: string, table: string, promises: (host: () => TestHost) => void): void => {
     eachDatabase(
       (engine) => {
         let host: TestHost;
@@ -86,7 +86,13 @@ describe('the MCP endpoint when a migration has failed', function () {
         before(async () => {
           dataDir = temporaryFolder('spoilt');
           await spoil(engine, table, dataDir);
-          host = await createTestHost({ plugins: memoryPlugins, extra: [taskTool], dataDir, database: engine.env });
+          host = await createTestHost({
+            plugins: memoryPlugins,
+            extra: [taskTool],
+            mayFail: [plugin],
+            dataDir,
+            database: engine.env,
+          });
         });
         after(() => host.stop());
         promises(() => host);
@@ -96,7 +102,7 @@ describe('the MCP endpoint when a migration has failed', function () {
   };
 
   describe('of the logbook', () => {
-    spoilt('logbook.items', (host) => {
+    spoilt('logbook', 'logbook.items', (host) => {
       it('lists the tools that cannot run, and reports that they wait for the database', async () => {
         const { result } = await rpc(host(), 'tools/list');
         expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
@@ -125,7 +131,7 @@ describe('the MCP endpoint when a migration has failed', function () {
   });
 
   describe('of its own', () => {
-    spoilt('logbook.mcp_sessions', (host) => {
+    spoilt('mcp-server', 'logbook.mcp_sessions', (host) => {
       it('serves clients without a session, and keeps no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
         expect(result).to.include({ protocolVersion: '2025-11-25' });

@@ -1,10 +1,10 @@
 import type { Artifact } from 'mortise/contracts/evidence-store';
 import { AccessRefused, actorRefusal } from 'mortise/contracts/logbook';
 import {
-  askMemoryPolicy,
   contentGuardPolicy,
   type MemoryPolicyVerdict,
   memoryPolicyChecks,
+  runMemoryPolicy,
 } from 'mortise/contracts/memory-gateway';
 import { type CallContext, isCodedError, MortiseError, redactSecrets, type ToolContext } from 'mortise/sdk';
 import { type Content, extensionOf, missingArgument, type Refusal, readContent } from './read-content.js';
@@ -142,7 +142,7 @@ async function askPlugins(
     evidence: [],
   } as const;
   for (const check of checks) {
-    const verdict = await askMemoryPolicy(points, check, question, ctx, log);
+    const verdict = await runMemoryPolicy(points, check, question, ctx, log);
     if (verdict.kind !== 'pass') return verdict;
   }
   return undefined;

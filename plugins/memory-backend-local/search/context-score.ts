@@ -3,7 +3,7 @@ import type { ScoreParts } from './score.js';
 /** Weight of a neighbour's own score, by its distance in the conversation: 1 to 4. */
 const weights = [0.45, 0.3, 0.2, 0.1];
 
-/** Messages on either side that affect a memory. */
+/** Number of messages on either side that affect the score of a memory. */
 export const reach = weights.length;
 
 /** A memory of a conversation, with its score apart from its neighbours. */
@@ -20,7 +20,7 @@ export interface ContextParts {
   readonly scale?: number;
 }
 
-/** What the neighbours of `line[at]` add to its score: those that match, nearest first. */
+/** The context score of `line[at]`: the sum over its matching neighbours, nearest first. */
 export function contextOf(line: readonly Member[], at: number): ContextParts {
   let context = 0;
   const from: { id: string; distance: number; score: number }[] = [];

@@ -5,12 +5,12 @@ import type { WeighedTerm } from './query-terms.js';
 import type { ScoredQuery, ScoreParts } from './score.js';
 import { bestFirst, type Scored, scoreDocuments } from './score-documents.js';
 
-/** Candidates whose neighbours become candidates too. */
+/** Maximum number of candidates whose neighbours become candidates too. */
 const maxCentres = 100;
 
 const noMatch: ScoreParts = { bm25: 0, coverage: 0, phrase: 0, matched_terms: [] };
 
-/** What the scores of neighbours depend on. */
+/** Dependencies of the scores of neighbours. */
 export interface ContextDeps {
   readonly database: Database;
   readonly documents: ReadDocuments;

@@ -132,8 +132,8 @@ export function createRanking(): RankMatches {
     const byRarity = [...terms].sort((a, b) => Number(b.selects) - Number(a.selects) || b.idf - a.idf);
     for (const { all, again, idf, place, selects } of byRarity) {
       if (isComplete && selects) {
-        const most = (left / totalIdf) * (weights.bm25 + weights.coverage) + weights.phrase;
-        isComplete = touched.length < enough || reachedBy(touched, enough, (seq) => score[seq] ?? 0) < most;
+        const maxRemaining = (left / totalIdf) * (weights.bm25 + weights.coverage) + weights.phrase;
+        isComplete = touched.length < enough || reachedBy(touched, enough, (seq) => score[seq] ?? 0) < maxRemaining;
       }
       add(all, idf, 2 ** Math.min(place, maxWords), selects && isComplete);
       addAgain(again, idf);
@@ -144,8 +144,8 @@ export function createRanking(): RankMatches {
     const isPhrasePossible = (seq: number): boolean =>
       words >= 2 && (!areDistinct || bits(found[seq] ?? 0) + unlistedWords >= words);
     const boundOf = (seq: number): number => (score[seq] ?? 0) + (isPhrasePossible(seq) ? weights.phrase : 0);
-    const least = Number.isFinite(enough) ? reachedBy(touched, Math.max(enough, minSorted), boundOf) : 0;
-    const best = least === 0 ? touched : touched.filter((seq) => boundOf(seq) >= least);
+    const minBound = Number.isFinite(enough) ? reachedBy(touched, Math.max(enough, minSorted), boundOf) : 0;
+    const best = minBound === 0 ? touched : touched.filter((seq) => boundOf(seq) >= minBound);
     const ranked = { ...inOrder(best, boundOf), isComplete: isComplete && best.length === touched.length };
 
     for (const seq of touched) {

@@ -12,7 +12,7 @@ export interface Scored {
   readonly score: number;
 }
 
-/** Likeliest candidates read at once, and in total before other candidates are searched. */
+/** Number of likeliest candidates read at once, and the maximum in total before other candidates are searched. */
 const pageSize = 12;
 const maxLikeliest = 400;
 
@@ -61,7 +61,7 @@ export async function scoreLikeliest(
     read += pageSize;
     const worst = scored[enough - 1];
     scored = [...scored, ...page].sort(bestFirst);
-    // A page without a readable document is no evidence about the following ones.
+    // A page without a document of the spaces does not count.
     if (page.length > 0) fruitless = worst !== undefined && scored[enough - 1] === worst ? fruitless + 1 : 0;
   }
   return { scored, read };

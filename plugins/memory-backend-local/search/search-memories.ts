@@ -12,7 +12,7 @@ import type { RankMatches } from './rank-matches.js';
 import { bestFirst, type Scored, scoreDocuments, scoreLikeliest } from './score-documents.js';
 import type { TermIndex } from './term-index.js';
 
-/** What a search depends on. */
+/** Dependencies of a search. */
 export interface SearchDeps extends Pick<TermIndex, 'engine' | 'count' | 'lookUp'> {
   readonly database: Database;
   readonly logbook: LogbookService;

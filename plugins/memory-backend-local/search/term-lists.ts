@@ -11,7 +11,7 @@ export interface TermMatches {
   readonly df: number;
   /** All of them; absent when they are too many to list. */
   readonly all?: Matches;
-  /** Those with the term more than once. */
+  /** The memories that contain the term more than once. */
   readonly again?: Matches;
 }
 

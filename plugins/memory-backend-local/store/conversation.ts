@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What decides the conversation of a memory. */
+/** The members that determine the conversation of a memory. */
 export interface ConversationMember {
   readonly space: string;
   readonly meta: Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ export interface IndexedText {
   readonly terms: readonly string[];
 }
 
-/** Version of what is indexed of a memory: one with another version is indexed again. */
+/** Version of the indexed form. A memory with another version is indexed again. */
 export function indexVersion(analysis: TextAnalysis): string {
   return `${analysis.version}+again+conversation`;
 }

@@ -41,7 +41,7 @@ export function storeMemories(
   return database.transaction((own) => insertDocuments(database, engine, analysis, items, own));
 }
 
-/** Milliseconds of indexing after which the event loop gets a turn between two texts: a long text takes a second. */
+/** Milliseconds of indexing after which the event loop runs between two texts. A long text takes a second. */
 const yieldEveryMs = 10;
 
 async function indexItems(analysis: TextAnalysis, items: readonly MemoryItem[]) {
@@ -88,7 +88,7 @@ async function insertDocuments(
     const ids = indexed.map(({ id }) => id);
     await removeDocuments(database, engine, ids, trx);
     rows = await insert();
-    if (rows.length < indexed.length) throw new Error('One delivery holds the same memory twice.');
+    if (rows.length < indexed.length) throw new Error('One delivery contains the same memory twice.');
   }
   // Numbers are assigned in the order of the rows, but may be returned in another order.
   const seqs = rows.map(({ seq }) => seq).sort((a, b) => a - b);

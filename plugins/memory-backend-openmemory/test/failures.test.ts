@@ -51,7 +51,7 @@ function fails(status: number, applied: Details['applied']): Case {
 }
 
 function invalid(fault: FakeFault, why: string): Case {
-  return [fault, 'failure', 'unknown', 'invalid_response', `OpenMemory gave an invalid response: ${why}`];
+  return [fault, 'failure', 'unknown', 'invalid_response', `OpenMemory returned an invalid response: ${why}`];
 }
 
 describe('failures of a store', () => {

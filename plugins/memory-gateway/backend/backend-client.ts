@@ -14,7 +14,7 @@ import {
   type Transaction,
 } from 'mortise/sdk';
 import type { CircuitBreaker } from './circuit-breaker.js';
-import { deliver, deliverMany, failedBy } from './deliver.js';
+import { deliver, deliverMany, failedDelivery } from './deliver.js';
 import { circuitOpen, failureText, isCircuitOpen, readFailure } from './read-failure.js';
 
 export interface BackendClientDeps {
@@ -27,7 +27,7 @@ export interface BackendClientDeps {
   /** The configuration keeps the text of stored memories. */
   readonly keepsText: boolean;
   /** Ledger rows by the backend's ids. */
-  known(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
+  ledgerRows(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
 }
 
 const HEALTH_MS = 5_000;
@@ -79,8 +79,8 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
     if (isGuarded()) breaker.record(failure.class === 'unavailable' ? 'unavailable' : 'other', failure);
   };
 
-  const send = <R>(ownMs: number, options: Options, use: Use<R>): Promise<R> => {
-    const { timeoutMs = ownMs, trx } = options;
+  const send = <R>(defaultMs: number, options: Options, use: Use<R>): Promise<R> => {
+    const { timeoutMs = defaultMs, trx } = options;
     return points.call('memory-backend', backend, (value, ctx) => use(value, new BackendCall(ctx, timeoutMs, trx)), {
       ...callOptions(options),
       timeoutMs,
@@ -94,7 +94,7 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
       recordSuccess();
       return result;
     } catch (error) {
-      // A caller that disconnected says nothing about the backend.
+      // A call that its caller aborted is no failure of the backend.
       if (options.signal?.aborted !== true) recordFailure(error);
       throw error;
     }
@@ -120,8 +120,8 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
       }),
     deliver: (item, options = {}) => deliver(item, options, delivery),
     deliverMany: (items, options = {}) => deliverMany(items, options, delivery),
-    failure: failedBy,
-    takesMany: () => send(limits.searchMs, {}, async (value) => value.storeMany !== undefined),
+    failure: failedDelivery,
+    storesMany: () => send(limits.searchMs, {}, async (value) => value.storeMany !== undefined),
     search: (search, options) =>
       call(limits.searchMs, options, async (value, ctx) => {
         const { hits, unknownFilters } = await value.search(search, ctx);
@@ -134,7 +134,7 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
     async health(options) {
       try {
         const health = await send(HEALTH_MS, options, (value, ctx) => value.health(ctx));
-        breaker.probed(health.ok);
+        breaker.recordProbe(health.ok);
         // A health check needs no key: a backend that passes it may still refuse every memory.
         const isBlocked = isGuarded() && (last.isRefused || breaker.state !== 'closed');
         if (!health.ok || !isBlocked) return health;
@@ -142,7 +142,7 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
         return { ok: false, detail: `the memory backend is reachable but rejects requests${why}` };
       } catch (error) {
         if (!isCircuitOpen(error)) last.error = failureText(error);
-        breaker.probed(false);
+        breaker.recordProbe(false);
         throw error;
       }
     },
@@ -165,7 +165,7 @@ export function createBackendClient(deps: BackendClientDeps): MemoryService {
       };
     },
   };
-  const delivery = { backend: client, known: deps.known, timeoutMs: limits.storeMs };
+  const delivery = { backend: client, ledgerRows: deps.ledgerRows, timeoutMs: limits.storeMs };
   return client;
 }
 
@@ -177,7 +177,7 @@ export function missingBackend(points: Points, backend: string): string | undefi
   return `There is no memory backend "${backend}" (MORTISE_MEMORY_BACKEND); ${others}. Memories wait in the outbox.`;
 }
 
-/** Logs a warning while the chosen backend does not exist, and again when that changes. */
+/** Logs a warning while the chosen backend does not exist, and an info line when it becomes available. */
 export function warnOfMissingBackend(
   { points, log }: { readonly points: Points; readonly log: Logger },
   backend: string,

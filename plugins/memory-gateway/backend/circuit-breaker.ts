@@ -1,4 +1,4 @@
-/** The result of a backend call, as far as the availability of the backend is concerned. */
+/** The result of a backend call with regard to the availability of the backend. */
 export type CallOutcome = 'ok' | 'unavailable' | 'other';
 
 /** Stops calls to a backend that is unavailable, and allows them again once it has recovered. */
@@ -8,12 +8,12 @@ export interface CircuitBreaker {
   allows(): boolean;
   record(outcome: CallOutcome, options?: { readonly isMisconfigured?: boolean }): void;
   /** Records the result of a health check. */
-  probed(isHealthy: boolean): void;
+  recordProbe(isHealthy: boolean): void;
   /** Called each time the circuit closes after it was open. @returns removes the listener. */
   onClosed(run: () => void): () => void;
 }
 
-const CONSECUTIVE = 5;
+const MAX_CONSECUTIVE = 5;
 const WINDOW = 20;
 
 /**
@@ -24,7 +24,7 @@ const WINDOW = 20;
 export function createCircuitBreaker(): CircuitBreaker {
   let state: CircuitBreaker['state'] = 'closed';
   let results: boolean[] = [];
-  let inARow = 0;
+  let consecutive = 0;
   let isMisconfigured = false;
   const listeners = new Set<() => void>();
 
@@ -33,7 +33,7 @@ export function createCircuitBreaker(): CircuitBreaker {
     state = 'closed';
     isMisconfigured = false;
     results = [];
-    inARow = 0;
+    consecutive = 0;
     if (wasOpen) for (const run of listeners) run();
   };
 
@@ -53,12 +53,12 @@ export function createCircuitBreaker(): CircuitBreaker {
       if (outcome === 'unavailable' && options?.isMisconfigured !== undefined)
         isMisconfigured = options.isMisconfigured;
       if (state !== 'closed') return;
-      inARow = outcome === 'unavailable' ? inARow + 1 : 0;
+      consecutive = outcome === 'unavailable' ? consecutive + 1 : 0;
       results = [...results, outcome === 'unavailable'].slice(-WINDOW);
       const failed = results.filter(Boolean).length;
-      if (inARow >= CONSECUTIVE || (results.length === WINDOW && failed * 2 >= WINDOW)) state = 'open';
+      if (consecutive >= MAX_CONSECUTIVE || (results.length === WINDOW && failed * 2 >= WINDOW)) state = 'open';
     },
-    probed(isHealthy) {
+    recordProbe(isHealthy) {
       if (state === 'closed') return;
       if (!isHealthy) state = 'open';
       else if (isMisconfigured) state = 'half_open';

@@ -8,19 +8,19 @@ import { type BackendFailure, isCircuitOpen, readFailure } from './read-failure.
 export interface DeliverDeps {
   readonly backend: Pick<MemoryService, 'backend' | 'facts' | 'store' | 'storeMany' | 'get'>;
   /** Ledger rows by the backend's ids. */
-  known(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
+  ledgerRows(ids: readonly string[]): Promise<readonly LedgerMemory[]>;
   readonly timeoutMs: number;
 }
 
 const RETRY_AFTER_MS = 100;
-/** Milliseconds that must be left for a second call to be worth making. */
-const SHORTEST_CALL_MS = 250;
+/** The minimum time left for a second call. */
+const MIN_CALL_MS = 250;
 const retryableStatuses: readonly number[] = [502, 503, 504];
 
 const failure = { kind: 'failed', retryAfterMs: null, mergedInto: null } as const;
 
-/** What an error of the backend means for the memory it was called for. */
-export function failedBy(error: unknown): FailedDelivery {
+/** The failed delivery that an error of the backend amounts to. */
+export function failedDelivery(error: unknown): FailedDelivery {
   const { class: failureClass, detail, message, applied, retryAfterMs } = readFailure(error);
   return {
     kind: 'failed',
@@ -43,22 +43,22 @@ function invalidResponse(message: string): FailedDelivery {
 }
 
 function merged(id: string): FailedDelivery {
-  const message = `the memory backend has memory ${id} in its place`;
+  const message = `the memory backend merged it into memory ${id}`;
   return { ...failure, class: 'permanent', detail: 'merged', message, applied: 'no', mergedInto: id };
 }
 
 /**
- * Whether the backend really has the memory. If its answer says that it deduplicated, or its id belongs to another text
- * in the ledger, the memory is read back; a memory that was merged into other content is not stored.
+ * Verifies that the backend has the memory. If its answer reports a duplicate, or its id belongs to another text in the
+ * ledger, the memory is read back; a memory that was merged into other content is not stored.
  */
-async function judge(
+async function verifyStored(
   item: MemoryItem,
   { id, deduplicated }: StoredMemory,
   ledgerRows: readonly LedgerMemory[],
   backend: DeliverDeps['backend'],
   timeoutMs: number,
 ): Promise<Delivery> {
-  if (id === '' || isUnstorableText(id)) return invalidResponse('the memory backend answered without an id');
+  if (id === '' || isUnstorableText(id)) return invalidResponse('the memory backend returned no id');
   const others = ledgerRows.filter(
     ({ backendMemoryId, memoryKey }) => backendMemoryId === id && memoryKey !== item.memoryKey,
   );
@@ -69,11 +69,11 @@ async function judge(
     memory = await backend.get(id, { timeoutMs });
   } catch (error) {
     const { class: readClass, detail, message, retryAfterMs } = readFailure(error);
-    // A failed read says nothing about the store, so it never makes the delivery permanent.
+    // The store may have succeeded, so a failed read never makes the failure permanent.
     const failureClass = readClass === 'permanent' ? 'failure' : readClass;
     return { ...failure, class: failureClass, detail, message, retryAfterMs, applied: 'unknown' };
   }
-  if (memory === null) return invalidResponse('the memory backend does not know the id it answered with');
+  if (memory === null) return invalidResponse('the memory backend does not have the id it returned');
   const isSame = memory === undefined ? others.length > 0 && !isForeign : memory.content === item.content;
   return isSame ? { kind: 'stored', id, dedup: true } : merged(id);
 }
@@ -90,33 +90,33 @@ function contentLimit({ backend }: DeliverDeps): number {
 
 /** Stores one memory within the time limit and reports the outcome. Throws only errors of the database. */
 export async function deliver(item: MemoryItem, options: DeliveryOptions, deps: DeliverDeps): Promise<Delivery> {
-  const { signal, correlationId, timeoutMs = deps.timeoutMs, repeats = false } = options;
+  const { signal, correlationId, timeoutMs = deps.timeoutMs, retriesOnce = false } = options;
   const limit = contentLimit(deps);
   if (codePoints(item.content) > limit) return tooLong(limit);
   const deadline = performance.now() + timeoutMs;
-  const left = () => Math.max(1, Math.round(deadline - performance.now()));
-  const store = () => deps.backend.store(item, { signal, correlationId, timeoutMs: left() });
+  const remainingMs = () => Math.max(1, Math.round(deadline - performance.now()));
+  const store = () => deps.backend.store(item, { signal, correlationId, timeoutMs: remainingMs() });
   let stored: StoredMemory;
   try {
     stored = await store();
   } catch (error) {
     const isIdempotent = deps.backend.facts()?.capabilities.idempotent === true;
-    const isOver = left() < RETRY_AFTER_MS + SHORTEST_CALL_MS || signal?.aborted === true;
-    if (!repeats || isOver || isCircuitOpen(error) || !mayRetry(readFailure(error), isIdempotent))
-      return failedBy(error);
+    const isOver = remainingMs() < RETRY_AFTER_MS + MIN_CALL_MS || signal?.aborted === true;
+    if (!retriesOnce || isOver || isCircuitOpen(error) || !mayRetry(readFailure(error), isIdempotent))
+      return failedDelivery(error);
     await delay(RETRY_AFTER_MS);
     // If the process was suspended meanwhile, another one may have settled the write.
-    if (left() < SHORTEST_CALL_MS) return failedBy(error);
+    if (remainingMs() < MIN_CALL_MS) return failedDelivery(error);
     try {
       stored = await store();
-    } catch (again) {
-      return failedBy(again);
+    } catch (retryError) {
+      return failedDelivery(retryError);
     }
   }
-  return judge(item, stored, await deps.known([stored.id]), deps.backend, left());
+  return verifyStored(item, stored, await deps.ledgerRows([stored.id]), deps.backend, remainingMs());
 }
 
-/** As {@link deliver}, for many memories in one call. If the call fails, it fails for each of them. */
+/** As {@link deliver}, for many memories in one call. If the call fails, every delivery fails. */
 export async function deliverMany(
   items: readonly MemoryItem[],
   options: DeliveryOptions,
@@ -130,13 +130,13 @@ export async function deliverMany(
   try {
     if (fitting.length > 0) answers = await backend.storeMany(fitting, { signal, correlationId, timeoutMs });
   } catch (error) {
-    const failed = failedBy(error);
+    const failed = failedDelivery(error);
     return items.map((item) => (fitting.includes(item) ? failed : tooLong(limit)));
   }
-  const rows = await deps.known(answers.map(({ id }) => id));
+  const rows = await deps.ledgerRows(answers.map(({ id }) => id));
   const deliveries = new Map<MemoryItem, Delivery>();
   for (const [index, item] of fitting.entries()) {
-    deliveries.set(item, await judge(item, answers[index] ?? { id: '' }, rows, backend, timeoutMs));
+    deliveries.set(item, await verifyStored(item, answers[index] ?? { id: '' }, rows, backend, timeoutMs));
   }
   return items.map((item) => deliveries.get(item) ?? tooLong(limit));
 }

@@ -7,18 +7,18 @@ export interface BackendFailure {
   /** As audit reasons name it, e.g. `api_error_503`. */
   readonly detail: string;
   readonly message: string;
-  /** `unknown`: the request was sent, and the backend may have done what it asks. */
+  /** `unknown`: the request was sent, and the backend may have applied it. */
   readonly applied: 'no' | 'unknown';
   readonly retryAfterMs: number | null;
   readonly status: number | null;
-  /** The backend answers, but rejects this key, address or method. */
+  /** The backend answers, but rejects the key, address or method. */
   readonly isMisconfigured: boolean;
 }
 
 const misconfigured: readonly number[] = [401, 403, 404, 405, 407];
 const problems = /^(connection_error|timeout|invalid_response|content_too_long|api_error_\d{3})$/;
 
-/** Errors of the platform for calls that cannot be made or do not end. */
+/** Platform errors for calls that cannot be made or do not end. */
 const platformCodes: Readonly<Record<string, Pick<BackendFailure, 'detail' | 'applied'>>> = {
   call_timeout: { detail: 'timeout', applied: 'unknown' },
   call_aborted: { detail: 'connection_error', applied: 'unknown' },
@@ -60,11 +60,15 @@ export function readFailure(error: unknown): BackendFailure {
 /** The error of a call while the circuit is open. */
 export function circuitOpen(lastError: string | null): MortiseError {
   const why = lastError === null ? '' : `: ${lastError}`;
-  return new MortiseError('backend_circuit_open', `The memory backend failed too often and is not called now${why}`, {
-    status: 503,
-    retryable: true,
-    details: { class: 'unavailable', applied: 'no' },
-  });
+  return new MortiseError(
+    'backend_circuit_open',
+    `The memory backend failed too often and is not called at the moment${why}`,
+    {
+      status: 503,
+      retryable: true,
+      details: { class: 'unavailable', applied: 'no' },
+    },
+  );
 }
 
 export function isCircuitOpen(error: unknown): boolean {

@@ -2,7 +2,7 @@ import type { Principal } from 'mortise/sdk';
 
 const defaultSpaces = ['team:*', 'org:*'];
 
-/** Principals without a key of their own: no key, the one key of the server. */
+/** Principals without a bound key: no key, or the server's single key. */
 const unboundPrincipals = new Set(['local', 'default']);
 
 /** A glob over spaces: `*` matches any text, `?` one character. */
@@ -15,8 +15,8 @@ function matchesGlob(glob: string, space: string): boolean {
 }
 
 /**
- * Whether a principal may read and write a space. A bound principal may use its own private space and those that its key
- * names; an unbound one may use every space.
+ * Whether a principal may read and write a space. A bound principal may use its own private space and the spaces of its
+ * key; an unbound one may use every space.
  */
 export function mayUseSpace({ id, actor, spaces }: Principal, space: string): boolean {
   const isBound = actor !== undefined || spaces !== undefined || !unboundPrincipals.has(id);

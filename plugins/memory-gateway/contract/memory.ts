@@ -18,7 +18,7 @@ export interface MemoryBackendStatus {
   readonly circuit: 'closed' | 'open' | 'half_open';
   /** ISO 8601; null before the first success. */
   readonly last_ok_at: string | null;
-  /** Without address, key or content; null while all is well. */
+  /** Without address, key or content; null after a success. */
   readonly last_error: string | null;
 }
 
@@ -43,7 +43,7 @@ export type Delivery =
       /** `unknown`: the backend may have stored it. */
       readonly applied: 'no' | 'unknown';
       readonly retryAfterMs: number | null;
-      /** Id of the memory with other content that the backend has in its place. */
+      /** Id of the memory with other content that the backend merged it into. */
       readonly mergedInto: string | null;
     };
 
@@ -53,8 +53,8 @@ export interface DeliveryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds in total, including a second call. */
   readonly timeoutMs?: number | undefined;
-  /** Call once more where that cannot store the memory twice. */
-  readonly repeats?: boolean | undefined;
+  /** Retry once if that cannot store the memory twice. */
+  readonly retriesOnce?: boolean | undefined;
   readonly correlationId?: string | undefined;
 }
 
@@ -66,10 +66,10 @@ export interface WantedMemory {
   readonly content: string;
 }
 
-/** The service `memory`: calls the chosen backend. Errors are those of the backend. */
-/** Who delivers what is in the outbox: a worker of this process, workers that an operator runs, or none that is known. */
+/** Where the outbox worker runs: in this process, in a process that an operator runs, or in none that is known. */
 export type OutboxDelivery = 'here' | 'elsewhere' | 'none';
 
+/** The service `memory`: calls the chosen backend and throws its errors. */
 export interface MemoryService {
   /** Key of the chosen backend. */
   readonly backend: string;
@@ -84,10 +84,10 @@ export interface MemoryService {
   deliver(item: MemoryItem, options?: DeliveryOptions): Promise<Delivery>;
   /** As {@link deliver}, for many memories in one call; one outcome for each, in order. */
   deliverMany(items: readonly MemoryItem[], options?: DeliveryOptions): Promise<readonly Delivery[]>;
-  /** What an error that this service threw means for the memory it was called for. */
+  /** The failed delivery that an error of this service amounts to. */
   failure(error: unknown): FailedDelivery;
   /** Whether the backend accepts many memories in one call. */
-  takesMany(): Promise<boolean>;
+  storesMany(): Promise<boolean>;
   search(
     search: MemorySearch,
     options: CallOptions,
@@ -107,6 +107,6 @@ export interface MemoryService {
   /** Calls `run` when the circuit closes after it was open. */
   onRecovered(run: () => void): Disposable;
   readonly outboxDelivery: OutboxDelivery;
-  /** The plugin that manages the outbox says who delivers, until the returned object is disposed. */
+  /** Sets `outboxDelivery` until the returned object is disposed; for the plugin that manages the outbox. */
   announceDelivery(delivery: Exclude<OutboxDelivery, 'none'>): Disposable;
 }

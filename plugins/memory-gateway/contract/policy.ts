@@ -1,6 +1,6 @@
 import { type CallContext, isJsonObject, type Logger, type Points } from 'mortise/sdk';
 
-/** What a project's policy does with texts that do not belong in a memory (`policy_json.content_guard`). */
+/** How a project's policy treats texts that do not belong in a memory (`policy_json.content_guard`). */
 export interface ContentGuardPolicy {
   readonly diff: 'off' | 'reject';
   readonly log: 'off' | 'reject';
@@ -9,7 +9,8 @@ export interface ContentGuardPolicy {
 
 export const defaultContentGuard: ContentGuardPolicy = { diff: 'off', log: 'off', secret: 'warn' };
 
-function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial: T): T {
+/** A value that is one of those allowed, else `initial`. */
+export function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial: T): T {
   return allowed.find((one) => one === value) ?? initial;
 }
 
@@ -52,7 +53,7 @@ export interface MemoryPolicyRequest {
 
 export type MemoryPolicyVerdict =
   | { readonly kind: 'pass' }
-  /** Evidence cannot be redirected: there it is a reject. */
+  /** For evidence, which cannot be redirected, this is a reject. */
   | { readonly kind: 'redirect'; readonly space: string; readonly reason: string; readonly message: string }
   | { readonly kind: 'reject'; readonly reason: string; readonly message: string };
 
@@ -78,9 +79,9 @@ export function memoryPolicyChecks(points: Points, tool: MemoryPolicyTool): read
 
 /**
  * Runs one check. Its reason is prefixed with the key of its plugin. A check that throws or exceeds its time limit rejects
- * with `internal_error`, so that nothing passes because a check is broken.
+ * with `internal_error`, so a broken check lets nothing pass.
  */
-export async function askMemoryPolicy(
+export async function runMemoryPolicy(
   points: Points,
   { plugin, key }: MemoryPolicyCheck,
   request: MemoryPolicyRequest,

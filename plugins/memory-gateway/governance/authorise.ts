@@ -2,10 +2,10 @@
 export interface Credentials {
   readonly isKeyGiven: boolean;
   readonly isKeyConfigured: boolean;
-  readonly isKeyRight: boolean;
+  readonly isKeyValid: boolean;
   readonly actor: string | null;
-  /** A claimed name is proof only on this machine; elsewhere the caller's key must be bound to it. */
-  readonly isActorProven: boolean;
+  /** A claimed name counts only for local calls; otherwise the caller's key must be bound to it. */
+  readonly isActorVerified: boolean;
   /** The stored list; empty when the policy has none. */
   readonly allowlist: readonly string[];
 }
@@ -15,7 +15,7 @@ export type Authorisation =
   | {
       readonly kind: 'reject';
       readonly reason: string;
-      /** The middle of a sentence. */
+      /** A sentence fragment. */
       readonly explanation: string;
     };
 
@@ -23,10 +23,10 @@ function reject(reason: string, explanation: string): Authorisation {
   return { kind: 'reject', reason: `governance_update:${reason}`, explanation };
 }
 
-/** Authorises a request. Either credential suffices; a refusal has the first reason that applies. */
+/** Authorises a request. Either credential suffices; a refusal reports the first reason that applies. */
 export function authorise(given: Credentials): Authorisation {
-  if (given.isKeyRight) return { kind: 'allow', reason: 'governance_update:admin_key' };
-  if (given.actor !== null && given.isActorProven && given.allowlist.includes(given.actor)) {
+  if (given.isKeyValid) return { kind: 'allow', reason: 'governance_update:admin_key' };
+  if (given.actor !== null && given.isActorVerified && given.allowlist.includes(given.actor)) {
     return { kind: 'allow', reason: 'governance_update:allowlist_user' };
   }
   if (given.isKeyGiven) {

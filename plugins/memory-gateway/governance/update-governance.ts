@@ -2,7 +2,7 @@ import { actorRefusal } from 'mortise/contracts/logbook';
 import { MortiseError, type Transaction } from 'mortise/sdk';
 import { databaseFailure, databaseUnavailable, isDatabaseDown } from '../errors.js';
 import type { Gateway } from '../gateway.js';
-import { isTexts } from '../policy/decide.js';
+import { isStringList } from '../policy/decide.js';
 import { PrincipalRefused } from '../policy/principal-access.js';
 import type { StoreContext } from '../store/store-memory.js';
 import { type Authorisation, authorise } from './authorise.js';
@@ -16,10 +16,10 @@ function authoriseRequest(request: UpdateRequest, allowlist: unknown, { http }: 
   return authorise({
     isKeyGiven: adminKey !== null,
     isKeyConfigured: http.adminKeyed,
-    isKeyRight: adminKey !== null && http.isAdminKey(adminKey),
+    isKeyValid: adminKey !== null && http.isAdminKey(adminKey),
     actor: actorUserId,
-    isActorProven: principal.actor === actorUserId || (http.loopback && principal.loopback),
-    allowlist: isTexts(allowlist) ? allowlist : [],
+    isActorVerified: principal.actor === actorUserId || (http.loopback && principal.loopback),
+    allowlist: isStringList(allowlist) ? allowlist : [],
   });
 }
 
@@ -41,7 +41,7 @@ async function checkPrincipal(request: UpdateRequest, gateway: Gateway): Promise
   throw new PrincipalRefused(refusal, `governance:${gateway.projectKey}`, result);
 }
 
-/** Authorises by the settings row it has locked, so that a concurrent change of the allowlist is not missed. */
+/** Authorises against the locked settings row, so that a concurrent change of the allowlist is not missed. */
 async function authoriseAndChange(request: UpdateRequest, gateway: Gateway, trx: Transaction): Promise<UpdateResult> {
   const { logbook, audit, projectKey } = gateway;
   const { patch, actorUserId } = request;
@@ -51,7 +51,7 @@ async function authoriseAndChange(request: UpdateRequest, gateway: Gateway, trx:
     await auditRefused(request, verdict.reason, gateway, trx);
     return refusedResult(request, verdict.reason, verdict.explanation);
   }
-  // After authorisation: only an authorised caller learns what a policy may contain.
+  // Only authorised callers see validation errors.
   const warnings = patch.policy === undefined ? [] : checkPolicy(patch.policy);
   const settings = await logbook.settings.update(projectKey, patch, { trx, updatedBy: actorUserId ?? 'admin' });
   const outcome = { action: 'allow' as const, reason: verdict.reason, version: settings.version };

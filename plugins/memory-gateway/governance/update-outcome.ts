@@ -52,7 +52,7 @@ export function acceptedResult(
   };
 }
 
-/** @param explanation The middle of a sentence. */
+/** @param explanation a sentence fragment */
 export function refusedResult({ correlationId }: UpdateRequest, reason: string, explanation: string): UpdateResult {
   const message = `Rejected: ${explanation} (${reason}).`;
   return { ok: false, action: 'reject', settings: null, message, correlation_id: correlationId, reason };

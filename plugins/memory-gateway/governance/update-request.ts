@@ -8,7 +8,7 @@ import {
   type Principal,
 } from 'mortise/sdk';
 import { refuseLostNumbers } from '../errors.js';
-import { isTexts } from '../policy/decide.js';
+import { isStringList } from '../policy/decide.js';
 import { checkActorName } from '../store/store-request.js';
 
 /** One request to change the policy. The policy itself is not checked yet. */
@@ -65,13 +65,13 @@ function oneOf(...allowed: readonly string[]): Rule {
   };
 }
 
-const texts: Rule = { expected: 'must be a list of texts', isType: isTexts, isValue: always };
+const texts: Rule = { expected: 'must be a list of strings', isType: isStringList, isValue: always };
 const flag: Rule = {
   expected: 'must be true or false',
   isType: (value) => typeof value === 'boolean',
   isValue: always,
 };
-const text: Rule = { expected: 'must be a text', isType: isText, isValue: always };
+const text: Rule = { expected: 'must be a string', isType: isText, isValue: always };
 const limit: Rule = {
   expected: 'must be a whole number from 0',
   isType: (value) => typeof value === 'number' && Number.isInteger(value),

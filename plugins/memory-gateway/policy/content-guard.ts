@@ -17,12 +17,12 @@ export type GuardVerdict =
   | { readonly kind: 'redact'; readonly secrets: number; readonly content: string };
 
 const HUNK = /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/gm;
-const FEWEST_HUNKS = 3;
+const MIN_HUNKS = 3;
 
 const TIME_STAMP =
   /^\[?\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}|^\[?\d{2}:\d{2}:\d{2}|^[A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2}/;
 const LEVEL = /^\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b/;
-const FEWEST_LINES = 20;
+const MIN_LINES = 20;
 const LOG_SHARE = 0.8;
 
 const MARK = '[REDACTED]';
@@ -30,13 +30,13 @@ const MARK = '[REDACTED]';
 /** At least three hunks, or a git header with any. */
 export function isDiff(content: string): boolean {
   const hunks = content.match(HUNK)?.length ?? 0;
-  return hunks >= FEWEST_HUNKS || (hunks > 0 && /^diff --git /m.test(content));
+  return hunks >= MIN_HUNKS || (hunks > 0 && /^diff --git /m.test(content));
 }
 
 /** At least twenty lines, four fifths of which begin with a time or a level. */
 export function isLog(content: string): boolean {
   const lines = content.split('\n').filter((line) => line.trim() !== '');
-  if (lines.length < FEWEST_LINES) return false;
+  if (lines.length < MIN_LINES) return false;
   return lines.filter((line) => TIME_STAMP.test(line) || LEVEL.test(line)).length >= lines.length * LOG_SHARE;
 }
 
@@ -85,7 +85,7 @@ function guardIdentifier(name: string, policy: ContentGuardPolicy, place: string
   return { kind: 'reject', type: 'secret', explanation };
 }
 
-/** All texts of a request that the caller chooses freely. */
+/** All free texts of a request. */
 export interface GuardedTexts {
   readonly payload: string;
   readonly meta: Json;
@@ -111,12 +111,12 @@ export type RequestVerdict =
     };
 
 const PAYLOAD = 'the content';
-const LONGEST_PLACE = 128;
+const MAX_PLACE_LENGTH = 128;
 
-/** A place as messages show it: its names are chosen by the caller, so they may be long or secret themselves. */
+/** A place for messages. Its names come from the caller, so they may be long or contain secrets. */
 function shownPlace(path: string): string {
   const clean = redactSecrets(path);
-  return clean.length > LONGEST_PLACE ? `${clean.slice(0, LONGEST_PLACE - 1)}…` : clean;
+  return clean.length > MAX_PLACE_LENGTH ? `${clean.slice(0, MAX_PLACE_LENGTH - 1)}…` : clean;
 }
 
 /**
@@ -175,7 +175,7 @@ export function guardRequest(texts: GuardedTexts, policy: ContentGuardPolicy): R
 
 /** Visits the texts and member names of a JSON value. Paths are JSON Pointers in which secret names are redacted. */
 interface Visitor {
-  /** @param name the nearest member name. @returns the text to put in its place. */
+  /** @param name the nearest member name. @returns the text to use instead. */
   text(text: string, path: string, name: string): string;
   /** @param path the object that has the member. @returns the name to use instead. */
   name(name: string, path: string): string;

@@ -1,4 +1,9 @@
-import { type ContentGuardPolicy, contentGuardPolicy, defaultContentGuard } from 'mortise/contracts/memory-gateway';
+import {
+  type ContentGuardPolicy,
+  contentGuardPolicy,
+  defaultContentGuard,
+  oneOf,
+} from 'mortise/contracts/memory-gateway';
 import { isBlankText } from 'mortise/sdk';
 
 /** A project's policy, with defaults for the keys that were not set. */
@@ -29,7 +34,7 @@ export const defaultPolicy: EffectivePolicy = {
   content_guard: defaultContentGuard,
 };
 
-export function isTexts(value: unknown): value is readonly string[] {
+export function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
@@ -37,16 +42,12 @@ function isLimit(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
-function oneOf<T extends string>(value: unknown, allowed: readonly T[], initial: T): T {
-  return allowed.find((one) => one === value) ?? initial;
-}
-
-/** Reads a stored policy. A value of the wrong type, which only a manual edit of the database can leave, is ignored. */
+/** Reads a stored policy. Values of the wrong type, which only a manual edit of the database can cause, are ignored. */
 export function effectivePolicy(policy: Readonly<Record<string, unknown>>): EffectivePolicy {
   const initial = defaultPolicy;
   return {
-    allowlist_users: isTexts(policy.allowlist_users) ? policy.allowlist_users : initial.allowlist_users,
-    allowed_kinds: isTexts(policy.allowed_kinds) ? policy.allowed_kinds : initial.allowed_kinds,
+    allowlist_users: isStringList(policy.allowlist_users) ? policy.allowlist_users : initial.allowlist_users,
+    allowed_kinds: isStringList(policy.allowed_kinds) ? policy.allowed_kinds : initial.allowed_kinds,
     require_evidence: typeof policy.require_evidence === 'boolean' ? policy.require_evidence : initial.require_evidence,
     evidence_mode: typeof policy.evidence_mode === 'string' ? policy.evidence_mode : initial.evidence_mode,
     max_chars: isLimit(policy.max_chars) ? policy.max_chars : initial.max_chars,
@@ -58,7 +59,7 @@ export function effectivePolicy(policy: Readonly<Record<string, unknown>>): Effe
 }
 
 /** The input of a policy decision. */
-export interface PolicyQuestion {
+export interface PolicyInput {
   readonly space: string;
   readonly actorUserId: string | null;
   readonly kind: string | null;
@@ -76,16 +77,16 @@ export type PolicyDecision =
   | {
       readonly kind: 'redirect' | 'reject';
       readonly reason: string;
-      /** The middle of a sentence. */
+      /** A sentence fragment. */
       readonly explanation: string;
     };
 
 const SPACE = /^(?:private|team|org):/;
 const MALFORMED_NAME = /\p{Cc}|\p{Surrogate}/u;
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 function isMalformed(name: string): boolean {
-  return isBlankText(name) || [...name].length > LONGEST_NAME || name.trim() !== name || MALFORMED_NAME.test(name);
+  return isBlankText(name) || [...name].length > MAX_NAME_LENGTH || name.trim() !== name || MALFORMED_NAME.test(name);
 }
 
 /** Why a space is invalid; undefined when it is valid. */
@@ -105,7 +106,7 @@ function redirect(reason: string, explanation: string): PolicyDecision {
 }
 
 /** Why a memory is not allowed in a shared space; the first match wins. */
-function sharedProblem(question: PolicyQuestion): PolicyDecision | undefined {
+function sharedProblem(question: PolicyInput): PolicyDecision | undefined {
   const { actorUserId, kind, evidence, length, isBulk, teamWriteEnabled, policy } = question;
   const isListed = actorUserId !== null && policy.allowlist_users.includes(actorUserId);
   if (!teamWriteEnabled) return redirect('team_write_disabled', 'team writing is switched off');
@@ -135,7 +136,7 @@ function sharedProblem(question: PolicyQuestion): PolicyDecision | undefined {
 }
 
 /** Decides whether a memory may be written to a space. Private spaces accept everything, shared ones what the policy allows. */
-export function decide(question: PolicyQuestion): PolicyDecision {
+export function decide(question: PolicyInput): PolicyDecision {
   const problem = spaceProblem(question.space);
   if (problem !== undefined) return problem;
   if (question.space.startsWith('private:')) return { kind: 'allow', reason: 'private_space' };

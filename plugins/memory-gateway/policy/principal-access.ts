@@ -4,7 +4,7 @@ export const spaceForbidden: AccessRefusal = {
   code: 'SPACE_FORBIDDEN',
   reason: 'space_forbidden',
   explanation: 'this key may not use that space',
-  hint: 'Name a space that the key may use, such as private:<its actor>; without one the default space is meant.',
+  hint: 'Name a space that the key may use, such as private:<its actor>; without one the default space is used.',
 };
 
 /** An {@link AccessRefused} with its REST response. Thrown after its audit row is committed. */

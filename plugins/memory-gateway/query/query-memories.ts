@@ -43,24 +43,24 @@ async function refuseSpace(space: string, { principal, correlationId }: CallCont
 }
 
 /** Points to the caller's private space, where the policy may have redirected memories sent to a shared one. */
-async function privateHint(asked: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<string | null> {
+async function privateHint(request: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<string | null> {
   const own = `private:${ctx.principal.actor ?? 'unknown'}`;
-  const isShared = asked.spaces.some((space) => !space.startsWith('private:'));
-  if (!isShared || asked.spaces.includes(own) || !mayUseSpace(ctx.principal, own)) return null;
-  const { items } = await searchBackend({ ...asked, spaces: [own] }, ctx, gateway);
-  const found = Math.min(items.length, asked.topK);
+  const isShared = request.spaces.some((space) => !space.startsWith('private:'));
+  if (!isShared || request.spaces.includes(own) || !mayUseSpace(ctx.principal, own)) return null;
+  const { items } = await searchBackend({ ...request, spaces: [own] }, ctx, gateway);
+  const found = Math.min(items.length, request.topK);
   if (found === 0) return null;
-  return `Nothing matches in ${asked.spaces.join(', ')}, but ${own} has ${found} matching ${found === 1 ? 'memory' : 'memories'}.`;
+  return `Nothing matches in ${request.spaces.join(', ')}, but ${own} has ${found} matching ${found === 1 ? 'memory' : 'memories'}.`;
 }
 
 type Answer = Pick<QueryResult, 'results' | 'message' | 'degraded'> & { readonly warnings: readonly string[] };
 
-async function answer(asked: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<Answer> {
-  if (isBlankText(asked.query)) return { ...(await newestMemories(asked, ctx, gateway)), warnings: [] };
-  const found = await searchBackend(asked, ctx, gateway);
-  const undelivered = await searchUndelivered(asked, gateway);
-  const results = [...found.items, ...undelivered].sort(byScore).slice(0, asked.topK);
-  const message = results.length === 0 ? await privateHint(asked, ctx, gateway) : null;
+async function answer(request: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<Answer> {
+  if (isBlankText(request.query)) return { ...(await newestMemories(request, ctx, gateway)), warnings: [] };
+  const found = await searchBackend(request, ctx, gateway);
+  const undelivered = await searchUndelivered(request, gateway);
+  const results = [...found.items, ...undelivered].sort(byScore).slice(0, request.topK);
+  const message = results.length === 0 ? await privateHint(request, ctx, gateway) : null;
   const warnings = [
     ...found.unknownFilters.map((name) => `unknown filter: ${name}`),
     ...found.altered.map((id) => `the memory backend has a different text under ${id} than was stored`),
@@ -69,10 +69,10 @@ async function answer(asked: QueryArguments, ctx: CallContext, gateway: Gateway)
 }
 
 /** Answers without the backend. @throws MortiseError when that fails too. */
-async function fallback(asked: QueryArguments, gateway: Gateway, cause: unknown): Promise<Answer> {
+async function fallback(request: QueryArguments, gateway: Gateway, cause: unknown): Promise<Answer> {
   gateway.log.warn({ err: cause, backend: gateway.backend.backend }, 'A query is answered without the memory backend.');
   try {
-    const results = await searchWithoutBackend(asked, gateway);
+    const results = await searchWithoutBackend(request, gateway);
     const message = `Degraded query (memory backend unavailable): ${failureText(cause)}`;
     return { results, message, degraded: true, warnings: [] };
   } catch (error) {
@@ -83,7 +83,7 @@ async function fallback(asked: QueryArguments, gateway: Gateway, cause: unknown)
 }
 
 /**
- * Finds memories in the backend and among those it does not have yet. If the backend fails, the ledger answers alone.
+ * Finds memories in the backend, and undelivered ones in the ledger. If the backend fails, the ledger answers alone.
  *
  * @throws MortiseError `INVALID_PARAM_VALUE`, `SPACE_FORBIDDEN`, `LOGBOOK_DB_UNAVAILABLE`, `OPENMEMORY_*`.
  */
@@ -92,21 +92,21 @@ export async function queryMemories(
   ctx: CallContext,
   gateway: Gateway,
 ): Promise<QueryResult> {
-  const asked = readQueryArguments(args, gateway.defaultSpace);
-  const forbidden = asked.spaces.find((space) => !mayUseSpace(ctx.principal, space));
+  const request = readQueryArguments(args, gateway.defaultSpace);
+  const forbidden = request.spaces.find((space) => !mayUseSpace(ctx.principal, space));
   if (forbidden !== undefined) await refuseSpace(forbidden, ctx, gateway);
   let found: Answer;
   try {
-    found = await answer(asked, ctx, gateway);
+    found = await answer(request, ctx, gateway);
   } catch (error) {
     if (ctx.signal.aborted) throw error;
-    found = await fallback(asked, gateway, error);
+    found = await fallback(request, gateway, error);
   }
   return {
     ok: true,
     results: found.results,
     total: found.results.length,
-    spaces_searched: asked.spaces,
+    spaces_searched: request.spaces,
     message: found.message,
     degraded: found.degraded,
     correlation_id: ctx.correlationId,

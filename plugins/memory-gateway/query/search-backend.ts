@@ -6,9 +6,9 @@ import { ledgerFilters, type QueryArguments } from './query-arguments.js';
 import { backendItem, type QueryItem } from './query-result.js';
 
 const MAX_HITS = 200;
-/** A remote backend may not know spaces and filters as the ledger does, so some of its hits are dropped here. */
+/** A remote backend may not apply all spaces and filters, so some of its hits are dropped here. */
 const HITS_PER_RESULT = 4;
-/** Memories that one query reads from the backend to learn their space. */
+/** Maximum number of memories that one query reads from the backend to find their space. */
 const MAX_READ = 20;
 
 export interface BackendAnswer {
@@ -22,7 +22,7 @@ function metadataSpace(metadata: MemoryHit['metadata']): string | undefined {
   return typeof metadata?.space === 'string' ? metadata.space : undefined;
 }
 
-/** Reads the spaces of memories that neither the ledger nor the hit knows. A failed read leaves the space unknown. */
+/** Reads the spaces of memories whose space is in neither the ledger nor the hit. A failed read leaves it unknown. */
 async function readSpaces(
   ids: readonly string[],
   ctx: CallContext,
@@ -67,11 +67,15 @@ async function rowsOf(
 }
 
 /**
- * Searches the backend and keeps the hits that are known to be in the spaces and to match the filters. The ledger has
- * precedence on the space of a memory. A memory that it does not know cannot be checked, so any filter drops it.
+ * Searches the backend and keeps the hits that are known to be in the spaces and to match the filters. The space in the
+ * ledger has precedence. A memory without a ledger row cannot be checked, so any filter drops it.
  */
-export async function searchBackend(asked: QueryArguments, ctx: CallContext, gateway: Gateway): Promise<BackendAnswer> {
-  const { query, spaces, filters, topK } = asked;
+export async function searchBackend(
+  request: QueryArguments,
+  ctx: CallContext,
+  gateway: Gateway,
+): Promise<BackendAnswer> {
+  const { query, spaces, filters, topK } = request;
   const isExact = gateway.backend.facts()?.capabilities.transactional === true;
   const limit = isExact ? topK : Math.min(HITS_PER_RESULT * topK, MAX_HITS);
   const { hits, unknownFilters } = await gateway.backend.search({ query, spaces, filters, limit }, ctx);

@@ -8,10 +8,10 @@ import { type CandidateItem, candidateItem, ledgerItem, type QueryItem } from '.
 
 const undelivered: readonly LedgerState[] = ['queued', 'dead', 'merged'];
 
-/** Memories whose texts one query reads from the backend. */
+/** Maximum number of texts that one query reads from the backend. */
 const MAX_READ = 20;
 
-/** Finds memories that were accepted but that the backend does not have. */
+/** Finds accepted memories that the backend does not have. */
 export async function searchUndelivered(
   { query, spaces, filters, topK }: QueryArguments,
   { logbook: { ledger } }: Gateway,
@@ -73,7 +73,7 @@ async function readTexts(
   const read = async ({ memoryKey, backendMemoryId, payloadSha }: LedgerMemory): Promise<void> => {
     try {
       const found = await backend.get(backendMemoryId ?? '', callOptions(ctx));
-      // As for search hits: the text of another memory is not shown.
+      // As in search hits, the text of another memory is not shown.
       if (found && sha256(found.content) === payloadSha) texts.set(memoryKey, found.content);
     } catch (error) {
       failure = error;
@@ -86,19 +86,19 @@ async function readTexts(
 
 export interface NewestMemories {
   readonly results: readonly QueryItem[];
-  /** Which memories could not be shown; null when all could. */
+  /** How many memories are not shown; null when all are. */
   readonly message: string | null;
   readonly degraded: boolean;
 }
 
 /** The newest memories of the spaces: the answer to an empty query. */
 export async function newestMemories(
-  asked: QueryArguments,
+  request: QueryArguments,
   ctx: CallContext,
   gateway: Gateway,
 ): Promise<NewestMemories> {
-  const filters = ledgerFilters(asked.filters);
-  const memories = await gateway.logbook.ledger.newest({ spaces: asked.spaces, filters, limit: asked.topK });
+  const filters = ledgerFilters(request.filters);
+  const memories = await gateway.logbook.ledger.newest({ spaces: request.spaces, filters, limit: request.topK });
   const { texts, failure } = await readTexts(memories, ctx, gateway);
   const results = memories.flatMap((memory) => {
     const payload = memory.payload ?? texts.get(memory.memoryKey);
@@ -106,9 +106,13 @@ export async function newestMemories(
   });
   const hidden = memories.length - results.length;
   if (hidden === 0) return { results, message: null, degraded: false };
-  const why = `${hidden} of the newest memories ${hidden === 1 ? 'is' : 'are'} kept without a text here`;
+  const why = `${hidden} of the newest memories ${hidden === 1 ? 'has' : 'have'} no text in the ledger`;
   if (failure === undefined) {
-    return { results, message: `${why}, and not shown; search for them with words.`, degraded: false };
+    return {
+      results,
+      message: `${why} and ${hidden === 1 ? 'is' : 'are'} not shown; search with words to find them.`,
+      degraded: false,
+    };
   }
   const message = `Degraded query (memory backend unavailable): ${failureText(failure)}; ${why}.`;
   return { results, message, degraded: true };

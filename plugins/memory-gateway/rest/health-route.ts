@@ -38,9 +38,9 @@ async function checkOutbox({ logbook, backend, points }: Gateway): Promise<Check
 
 /** No memory can be accepted while the database is down or cannot be written. */
 async function checkDatabase({ database }: Gateway): Promise<Check> {
-  const [answers, takesWrites] = await Promise.all([database.ping(LIMIT_MS), database.canWrite(LIMIT_MS)]);
+  const [answers, isWritable] = await Promise.all([database.ping(LIMIT_MS), database.canWrite(LIMIT_MS)]);
   if (!answers) return { ok: false, detail: 'the database does not answer' };
-  if (takesWrites) return { ok: true, detail: 'ready' };
+  if (isWritable) return { ok: true, detail: 'ready' };
   return { ok: false, detail: 'the database cannot be written; is its disk full?' };
 }
 
@@ -67,9 +67,9 @@ async function deepHealth(gateway: Gateway, options: CallOptions) {
 }
 
 const backendHint =
-  'Start the backend or correct its address (mortise config), or enable the plugin that contributes it, as MORTISE_MEMORY_BACKEND names it.';
+  'Start the backend, correct its address (mortise config), or enable the plugin of the backend that MORTISE_MEMORY_BACKEND names.';
 
-/** What the platform shows of the plugin. A database that is away, and a plugin that cannot run, it reports itself. */
+/** The health of the plugin. The platform itself reports an unreachable database and a plugin that cannot run. */
 export async function pluginHealth(gateway: Gateway, options: CallOptions): Promise<PluginHealth> {
   const { database, memory_backend, outbox } = (await deepHealth(gateway, options)).checks;
   if (!database.ok) return { ok: true };

@@ -31,7 +31,7 @@ export function checkedTool(name: string, { inputSchema }: ToolFacts, schemas: S
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 
-/** Forms and shell scripts send strings: one that is exactly a boolean or an integer is converted. */
+/** Forms and shell scripts send strings; a string that is exactly a boolean or an integer is converted. */
 function coerce(value: unknown, type: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';

@@ -33,7 +33,7 @@ function redactStep(step: Step): Step {
   return step.reason === undefined ? step : { ...step, reason: redactSecrets(step.reason) };
 }
 
-/** Details that the columns of the row do not hold. */
+/** Details that have no column of the row. */
 function gatewayEvent(request: StoreRequest, decision: StoreDecision | null, outcome: StoreOutcome) {
   const validation = decision?.validation ?? null;
   return {

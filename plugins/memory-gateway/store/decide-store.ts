@@ -1,5 +1,5 @@
 import type { GovernanceSettings } from 'mortise/contracts/logbook';
-import { askMemoryPolicy, memoryPolicyChecks } from 'mortise/contracts/memory-gateway';
+import { memoryPolicyChecks, runMemoryPolicy } from 'mortise/contracts/memory-gateway';
 import type { CallContext } from 'mortise/sdk';
 import type { Gateway } from '../gateway.js';
 import { guardRequest } from '../policy/content-guard.js';
@@ -14,7 +14,7 @@ export interface Step {
   readonly reason?: string;
 }
 
-/** Why a stage does not pass the request. `reason` is the audit reason; `explanation` the middle of a sentence. */
+/** Why a stage does not pass the request. `reason` is the audit reason; `explanation` a sentence fragment. */
 export interface Objection {
   readonly kind: 'redirect' | 'reject';
   readonly reason: string;
@@ -28,7 +28,7 @@ export interface Validation extends ValidationMode {
   readonly findings: readonly string[];
 }
 
-/** What is to be done with a store request. Nothing has been written yet. */
+/** The decision on a store request. Nothing has been written yet. */
 export interface StoreDecision {
   /** As sent, or with secrets redacted. */
   readonly request: StoreRequest;
@@ -46,7 +46,7 @@ export interface StoreDecision {
   /** Where they were found: `the content`, or the JSON Pointer of an argument's member. */
   readonly secretPlaces: readonly string[];
   readonly isRedacted: boolean;
-  /** An unknown actor who becomes a user with the write. */
+  /** An unknown actor, who is created as a user with the write. */
   readonly newUser: string | null;
   readonly keepsDuplicates: boolean;
   /** Version of the settings that were applied; null when none were needed. */
@@ -113,7 +113,7 @@ class Draft {
   }
 }
 
-/** An actor who is not an active user is handled as configured, on every request and not only the first. */
+/** Applies `unknown_actor_policy` to an actor who is not an active user, on every request. */
 async function checkActor(draft: Draft, { logbook, config }: Gateway): Promise<boolean> {
   const actor = draft.request.actorUserId;
   if (actor === null || (await logbook.users.isActive(actor))) return draft.pass('actor');
@@ -131,7 +131,7 @@ async function checkActor(draft: Draft, { logbook, config }: Gateway): Promise<b
   }
 }
 
-/** Validates the evidence where that is enabled. An error rejects in strict mode, and is a warning in compat mode. */
+/** Validates the evidence if that is enabled. An error rejects in strict mode, and is a warning in compat mode. */
 async function checkEvidence(draft: Draft, policy: EffectivePolicy, { logbook, config }: Gateway): Promise<boolean> {
   const mode = validationMode(policy.evidence_mode, config);
   const { items } = draft.request.evidence;
@@ -172,8 +172,8 @@ function checkContent(draft: Draft, policy: EffectivePolicy): boolean {
   return draft.pass('content-guard');
 }
 
-/** Asks the `memory-policy` checks of other plugins. */
-async function askPlugins(draft: Draft, ctx: CallContext, { points, log }: Gateway): Promise<boolean> {
+/** Runs the `memory-policy` checks of other plugins. */
+async function runPluginChecks(draft: Draft, ctx: CallContext, { points, log }: Gateway): Promise<boolean> {
   for (const check of memoryPolicyChecks(points, 'memory_store')) {
     const { request } = draft;
     const question = {
@@ -186,7 +186,7 @@ async function askPlugins(draft: Draft, ctx: CallContext, { points, log }: Gatew
       meta: request.meta,
       evidence: request.evidence.items.map(({ stored }) => stored),
     };
-    const verdict = await askMemoryPolicy(points, check, question, ctx, log);
+    const verdict = await runMemoryPolicy(points, check, question, ctx, log);
     const stage = `memory-policy:${check.key}`;
     if (verdict.kind === 'pass') {
       draft.pass(stage);
@@ -199,14 +199,14 @@ async function askPlugins(draft: Draft, ctx: CallContext, { points, log }: Gatew
   return true;
 }
 
-/** Applies the project's policy to the space that the earlier stages left. It always has the last word. */
+/** Applies the project's policy to the space that the earlier stages chose. */
 function applyPolicy(draft: Draft, settings: GovernanceSettings, policy: EffectivePolicy): boolean {
   const { request } = draft;
   const verdict = decide({
     space: draft.space,
     actorUserId: request.actorUserId,
     kind: request.kind,
-    // An item without a URI proves nothing.
+    // An item without a URI does not count.
     evidence: request.evidence.items.filter(({ uri }) => uri !== null).length,
     length: request.payloadLength,
     isBulk: request.isBulk,
@@ -233,7 +233,7 @@ export async function decideStore(request: StoreRequest, ctx: CallContext, gatew
   (await checkActor(draft, gateway)) &&
     (await checkEvidence(draft, policy, gateway)) &&
     checkContent(draft, policy) &&
-    (await askPlugins(draft, ctx, gateway)) &&
+    (await runPluginChecks(draft, ctx, gateway)) &&
     applyPolicy(draft, settings, policy);
   return draft.decision(settings, policy);
 }

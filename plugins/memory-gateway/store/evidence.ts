@@ -131,7 +131,7 @@ export function validateEvidence(
   return { errors, warnings };
 }
 
-/** What the audit row keeps of a piece of evidence. Secrets are redacted, whatever the memory may keep. */
+/** A piece of evidence in the audit row. Secrets are always redacted. */
 type Reference = Json;
 
 export interface SortedEvidence {
@@ -155,7 +155,7 @@ function referenceOf({ stored, uri }: EvidenceItem): Reference {
   );
 }
 
-/** References by where the evidence is stored: our patches, our attachments, and elsewhere. */
+/** Groups references by where the evidence is stored: stored patches, stored attachments, or elsewhere. */
 export function sortEvidence(items: readonly EvidenceItem[]): SortedEvidence {
   const sorted = { patches: [] as Reference[], attachments: [] as Reference[], external: [] as Reference[] };
   for (const item of items) {

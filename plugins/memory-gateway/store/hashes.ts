@@ -16,7 +16,7 @@ export function codePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** What distinguishes two memories with the same text. */
+/** The members that distinguish memories with the same text. */
 export interface MetaIdentity {
   readonly kind: string | null;
   readonly meta: Readonly<Record<string, unknown>>;

@@ -100,7 +100,7 @@ function resultOf(decision: StoreDecision, outcome: WriteOutcome, { backend }: G
   return duplicateResult(decision, backendMemoryId);
 }
 
-/** The refusal that a failed write amounts to; undefined when the database failed, so that it cannot be audited. */
+/** The refusal for a failed write; undefined when the database failed, so that it cannot be audited. */
 function refusedBy(error: unknown, decision: StoreDecision): Refused | undefined {
   if (error instanceof NewUserFailed) {
     return { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'could not be created') };
@@ -117,7 +117,7 @@ async function write(decision: StoreDecision, space: string, gateway: Gateway): 
   const { correlationId } = request;
   try {
     const outcome = await writeStore(decision, space, gateway);
-    if (outcome.kind === 'actor_off') {
+    if (outcome.kind === 'actor_disabled') {
       const refused = { reason: 'actor_autocreate_failed', result: newUserFailedResult(decision, 'is disabled') };
       return refuse(request, decision, refused, gateway);
     }

@@ -3,7 +3,7 @@ import { refuseLostNumbers } from '../errors.js';
 import { type Evidence, type EvidenceItem, normaliseEvidence } from './evidence.js';
 import { codePoints, sha256 } from './hashes.js';
 
-/** One request to store a memory, validated and normalised. Null stands for an absent argument. */
+/** One request to store a memory, validated and normalised. Null: the argument is absent. */
 export interface StoreRequest {
   readonly payload: string;
   /** Code points of the payload. */
@@ -66,7 +66,7 @@ export interface StoreCaller {
   readonly session?: { readonly sessionId: string };
 }
 
-/** The metadata of a memory; what an agent stores in a chat belongs to that conversation, unless it names another. */
+/** The metadata of a memory. A memory that an agent stores in a chat gets the id of that conversation, unless it has one. */
 function metaOf(given: Json, session: StoreCaller['session']): Json {
   if (session === undefined || 'conversation_id' in given || 'session_id' in given) return given;
   return { ...given, conversation_id: session.sessionId };

@@ -98,9 +98,9 @@ export function duplicateResult(decision: StoreDecision, memoryId: string | null
   });
 }
 
-/** What becomes of a row of the outbox; `usually` is true while this server delivers. */
-function deliveryText(usually: string, delivery: OutboxDelivery): string {
-  if (delivery === 'here') return usually;
+/** When a row of the outbox will be delivered. @param here the text while this server delivers */
+function deliveryText(here: string, delivery: OutboxDelivery): string {
+  if (delivery === 'here') return here;
   if (delivery === 'elsewhere') return 'will be delivered by the next run of an outbox worker';
   return 'will be delivered once the plugin memory-outbox is active';
 }
@@ -175,7 +175,7 @@ export function busyResult(decision: StoreDecision): StoreResult {
   });
 }
 
-/** The audit row could not be written, so nothing was. An error of the database says why. */
+/** The audit row could not be written, so nothing was. The message includes an error of the database. */
 export function auditFailedResult(request: StoreRequest, decision: StoreDecision | null, error: unknown): StoreResult {
   const causes = [error, (error as { readonly cause?: unknown } | undefined)?.cause];
   const known = causes.find((one) => isCodedError(one) && one.code.startsWith('database_'));

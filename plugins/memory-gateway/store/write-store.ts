@@ -82,7 +82,7 @@ function memoryJob(decision: StoreDecision, space: string, backend: MemoryServic
   };
 }
 
-/** Calls run with the same key: the first alone, those that arrive meanwhile after it has ended, whatever its outcome. */
+/** Runs the first call with a key alone. Calls that arrive meanwhile start when it has ended, whatever its outcome. */
 export async function runAfterFirst<T>(
   running: Map<string, Promise<unknown>>,
   key: string,
@@ -104,7 +104,7 @@ export async function runAfterFirst<T>(
 
 /**
  * Writes a memory, or finds the identical one that exists already. Identical stores of this process wait for the first,
- * so that they find it; one that another process is writing is polled for.
+ * so that they find its memory. While another process writes it, the ledger is polled.
  *
  * The writer commits the ledger row, the audit row and, for a transactional backend, the memory. For any other backend
  * the rows are committed as pending, and `finishWrite` calls the backend and commits the outcome.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eachDatabase } from 'mortise/sdk/testing';
+import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type GatewayHost, startGateway } from './gateway-host.js';
 
 const keys = JSON.stringify([
@@ -65,6 +65,23 @@ describe('actors', () => {
               });
               expect(users).to.equal(1);
             }
+          });
+
+          // SQLite has one writer at a time.
+          const onServer = policy === 'auto_create' && engine.dialect === 'postgres' ? it : undefined;
+          onServer?.('are created after a deadlock with another process', async () => {
+            const { database } = gateway;
+            const stored = await database.transaction(async (trx) => {
+              const write = (sql: string) => database.statement(sql, [], { trx });
+              await write("insert into {identity.users} (user_id) values ('mallory')");
+              const answer = gateway.store({ payload_md: 'A', target_space: 'private:x', actor_user_id: 'mallory' });
+              // It waits for the user, and the table for it: the server ends the transaction that waited first.
+              const waiting = "select count(*) as n from pg_locks where not granted and locktype = 'transactionid'";
+              await until(async () => Number((await database.statement(waiting, [], { trx })).rows[0]?.n) > 0);
+              await write('lock table {logbook.memories} in access exclusive mode');
+              return { answer };
+            });
+            expect((await stored.answer).body).to.deep.include({ ok: true, action: 'allow' });
           });
 
           it('include disabled users', async () => {

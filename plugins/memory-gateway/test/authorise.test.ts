@@ -4,13 +4,13 @@ import { authorise, type Credentials } from '../governance/authorise.js';
 const nothing: Credentials = {
   isKeyGiven: false,
   isKeyConfigured: true,
-  isKeyRight: false,
+  isKeyValid: false,
   actor: null,
-  isActorProven: true,
+  isActorVerified: true,
   allowlist: ['alice'],
 };
 const wrongKey = { isKeyGiven: true };
-const rightKey = { isKeyGiven: true, isKeyRight: true };
+const rightKey = { isKeyGiven: true, isKeyValid: true };
 
 const cases: readonly [string, Partial<Credentials>, string][] = [
   ['nothing', {}, 'missing_credentials'],
@@ -28,7 +28,7 @@ const cases: readonly [string, Partial<Credentials>, string][] = [
   ['an unlisted actor', { actor: 'eve' }, 'user_not_in_allowlist'],
   ['an actor in different case', { actor: 'Alice' }, 'user_not_in_allowlist'],
   ['an actor when the list is empty', { actor: 'alice', allowlist: [] }, 'user_not_in_allowlist'],
-  ['a listed actor that is only claimed', { actor: 'alice', isActorProven: false }, 'user_not_in_allowlist'],
+  ['a listed actor that is only claimed', { actor: 'alice', isActorVerified: false }, 'user_not_in_allowlist'],
   ['an unlisted actor and a wrong key', { ...wrongKey, actor: 'eve' }, 'invalid_admin_key'],
 ];
 

@@ -39,10 +39,10 @@ describe('the circuit breaker', () => {
       closed += 1;
     });
     record(...times(5, 'unavailable'));
-    breaker.probed(false);
+    breaker.recordProbe(false);
     expect(breaker.state).to.equal('open');
-    breaker.probed(true);
-    breaker.probed(true);
+    breaker.recordProbe(true);
+    breaker.recordProbe(true);
     expect({ state: breaker.state, closed }).to.deep.equal({ state: 'closed', closed: 1 });
     record(...times(4, 'unavailable'));
     expect(breaker.state).to.equal('closed');
@@ -52,12 +52,12 @@ describe('the circuit breaker', () => {
 
   it('allows one trial call to a backend that is healthy but rejects the key', () => {
     for (let n = 0; n < 5; n += 1) breaker.record('unavailable', { isMisconfigured: true });
-    breaker.probed(true);
+    breaker.recordProbe(true);
     expect(breaker.state).to.equal('half_open');
     expect([breaker.allows(), breaker.allows()]).to.deep.equal([true, false]);
     breaker.record('unavailable', { isMisconfigured: true });
     expect(breaker.state).to.equal('open');
-    breaker.probed(true);
+    breaker.recordProbe(true);
     expect(breaker.allows()).to.equal(true);
     breaker.record('ok');
     expect(breaker.state).to.equal('closed');

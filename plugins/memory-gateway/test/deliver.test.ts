@@ -19,7 +19,7 @@ describe('a failed backend call', () => {
   let calls: number;
   const backend = (afterFailure: () => void): DeliverDeps => ({
     timeoutMs: 400,
-    known: async () => [],
+    ledgerRows: async () => [],
     backend: {
       backend: 'fake',
       facts: () => undefined,
@@ -40,7 +40,7 @@ describe('a failed backend call', () => {
   it('is retried while there is time', async () => {
     const delivery = await deliver(
       item,
-      { repeats: true },
+      { retriesOnce: true },
       backend(() => {}),
     );
     expect(delivery).to.deep.include({ kind: 'stored', id: 'm-1' });
@@ -49,7 +49,7 @@ describe('a failed backend call', () => {
   it('is not retried by a process that was suspended past the deadline', async () => {
     const delivery = await deliver(
       item,
-      { repeats: true },
+      { retriesOnce: true },
       backend(() => block(400)),
     );
     expect(delivery).to.deep.include({ kind: 'failed', detail: 'api_error_503' });

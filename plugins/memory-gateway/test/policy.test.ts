@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { decide, defaultPolicy, effectivePolicy, type PolicyQuestion, privateSpaceOf } from '../policy/decide.js';
+import { decide, defaultPolicy, effectivePolicy, type PolicyInput, privateSpaceOf } from '../policy/decide.js';
 
-const good: PolicyQuestion = {
+const good: PolicyInput = {
   space: 'team:demo',
   actorUserId: 'alice',
   kind: 'PROCEDURE',
@@ -12,12 +12,12 @@ const good: PolicyQuestion = {
   policy: defaultPolicy,
 };
 
-function reasonOf(change: Partial<PolicyQuestion>, policy: Readonly<Record<string, unknown>> = {}): string {
+function reasonOf(change: Partial<PolicyInput>, policy: Readonly<Record<string, unknown>> = {}): string {
   const { kind, reason } = decide({ ...good, ...change, policy: effectivePolicy(policy) });
   return `${kind} ${reason}`;
 }
 
-const rows: [string, string, Partial<PolicyQuestion>, Readonly<Record<string, unknown>>?][] = [
+const rows: [string, string, Partial<PolicyInput>, Readonly<Record<string, unknown>>?][] = [
   ['knows private, team and org', 'reject unknown_space_type', { space: 'foo:bar' }],
   ['takes no other case', 'reject unknown_space_type', { space: 'Team:demo' }],
   ['wants a colon', 'reject unknown_space_type', { space: 'team' }],
@@ -61,7 +61,7 @@ const rows: [string, string, Partial<PolicyQuestion>, Readonly<Record<string, un
   ],
 ];
 
-const order: [string, Partial<PolicyQuestion>][] = [
+const order: [string, Partial<PolicyInput>][] = [
   ['team_write_disabled', { teamWriteEnabled: false }],
   ['user_not_in_allowlist', {}],
   ['kind_not_allowed:FACT', { actorUserId: 'bob' }],

@@ -41,8 +41,8 @@ function settle(write: BegunWrite, delivery: Delivery, deps: FinishDeps): Promis
 }
 
 /**
- * The outcome that another process committed because it considered this one dead. The answer is what the audit row says,
- * whatever has become of the memory since: the outbox may have delivered one that was redirected.
+ * The outcome that another process committed because it considered this one dead. The answer follows the audit row, even
+ * if the outbox has delivered the memory since.
  */
 async function readSettled({ auditId }: BegunWrite, { audit }: FinishDeps): Promise<WriteOutcome> {
   const row = await audit.get(auditId);
@@ -82,7 +82,7 @@ export async function finishWrite(write: BegunWrite, begunAt: number, deps: Fini
           delivery ??=
             performance.now() - begunAt > SEND_WITHIN_MS
               ? notSent
-              : await deps.backend.deliver(item, { repeats: true, correlationId: item.correlationId });
+              : await deps.backend.deliver(item, { retriesOnce: true, correlationId: item.correlationId });
           return await settle(write, delivery, deps);
         },
         (error) => {

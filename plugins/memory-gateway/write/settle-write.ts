@@ -65,7 +65,7 @@ export async function settleStored(
 
 /**
  * Seconds until the memory is looked up in the backend or sent again. A backend that timed out may still be storing it:
- * an immediate look-up would miss it, and the memory would be stored twice. So it gets the time limit once more.
+ * an immediate look-up would miss it, and the memory would be stored twice. So the time limit is waited once more.
  */
 function firstDelaySeconds({ applied, detail, retryAfterMs }: FailedDelivery, storeMs: number): number {
   const unsureMs = applied === 'unknown' && timeouts.includes(detail) ? storeMs : 0;

@@ -1,4 +1,4 @@
-import type { AuditService, LogbookService, Users } from 'mortise/contracts/logbook';
+import type { AuditService, LogbookService } from 'mortise/contracts/logbook';
 import type { MemoryService } from 'mortise/contracts/memory-gateway';
 import { createTransactionGroup, type Database, type GroupCommit, type Transaction } from 'mortise/sdk';
 import {
@@ -19,20 +19,23 @@ interface WriterDeps {
 
 type NewUser = 'created' | 'disabled';
 
-/** Creates the users that the jobs need. An existing user is not created again, and a disabled one stays disabled. */
+/**
+ * Creates the users that the jobs need. An existing user is not created again, and a disabled one stays disabled. All
+ * processes create users in the same order, so that they do not wait for each other in a circle.
+ */
 async function addUsers(
-  users: Users,
   jobs: readonly MemoryJob[],
+  { database, logbook: { users } }: WriterDeps,
   trx: Transaction,
 ): Promise<ReadonlyMap<WriteJob, NewUser>> {
   const found = new Map<WriteJob, NewUser>();
-  for (const job of jobs) {
-    if (job.newUser === null) continue;
-    const { userId } = job.newUser;
+  const wanted = jobs.flatMap((job) => (job.newUser === null ? [] : [{ job, userId: job.newUser.userId }]));
+  for (const { job, userId } of wanted.sort((a, b) => (a.userId < b.userId ? -1 : 1))) {
     try {
       if (await users.add(userId, {}, { trx })) found.set(job, 'created');
       else if (!(await users.isActive(userId, { trx }))) found.set(job, 'disabled');
     } catch (error) {
+      if (database.codec.errorKind(error) !== 'other') throw error;
       throw new NewUserFailed(error);
     }
   }
@@ -54,7 +57,7 @@ async function storeItems(jobs: readonly MemoryJob[], deps: WriterDeps, trx: Tra
 interface Planned {
   readonly job: WriteJob;
   readonly outcome: WriteOutcome;
-  /** The job's actor becomes a user with it. */
+  /** The job creates its actor as a user. */
   readonly isActorNew: boolean;
 }
 
@@ -65,9 +68,9 @@ async function plan(jobs: readonly WriteJob[], deps: WriterDeps, trx: Transactio
     { trx },
   );
   const hitOf = new Map(memories.map((job, index) => [job, hits[index] ?? null]));
-  // A memory that another process is writing is tried again by the caller.
+  // The caller retries a memory that another process is writing.
   const settled = memories.filter((job) => hitOf.get(job)?.state !== 'writing');
-  const users = await addUsers(deps.logbook.users, settled, trx);
+  const users = await addUsers(settled, deps, trx);
   const fresh = memories.filter((job) => hitOf.get(job) === null && users.get(job) !== 'disabled');
   const whole = fresh.filter(({ phase }) => phase === 'whole');
   const ids = await storeItems(whole, deps, trx);
@@ -76,7 +79,7 @@ async function plan(jobs: readonly WriteJob[], deps: WriterDeps, trx: Transactio
     if (job.kind === 'audit') return { kind: 'audited' };
     const hit = hitOf.get(job);
     if (hit?.state === 'writing') return { kind: 'busy' };
-    if (users.get(job) === 'disabled') return { kind: 'actor_off' };
+    if (users.get(job) === 'disabled') return { kind: 'actor_disabled' };
     if (hit !== null && hit !== undefined) return { kind: 'duplicate', hit };
     if (job.phase === 'begin') return { kind: 'begun', auditId: '' };
     return { kind: 'stored', memoryId: idOf.get(job) ?? '' };
@@ -132,14 +135,14 @@ async function writeGroup(
   return audited.map(({ outcome }) => outcome);
 }
 
-/** Writes memories and audit rows, those that wait at the same time in one transaction. */
+/** Writes memories and audit rows. Concurrent jobs share one transaction. */
 export type Writer = GroupCommit<WriteJob, WriteOutcome>;
 
 export function createWriter(deps: WriterDeps): Writer {
   return createTransactionGroup<WriteJob, WriteOutcome>(
     deps.database,
     (jobs, trx) => writeGroup(jobs, deps, trx),
-    // A race is lost to a memory that is committed, so the next look finds it.
-    { retries: (error) => error instanceof LostRace },
+    // The race was lost to a committed memory, so a retry finds it. After a deadlock the other transaction goes on.
+    { retries: (error) => error instanceof LostRace || deps.database.codec.errorKind(error) === 'busy' },
   );
 }

@@ -39,8 +39,8 @@ export type WriteOutcome =
   | { readonly kind: 'duplicate'; readonly hit: DedupHit }
   /** Another process is writing the same memory. Nothing was written, not even the audit row. */
   | { readonly kind: 'busy' }
-  /** The actor is a disabled user, who is not enabled by a store. Nothing was written. */
-  | { readonly kind: 'actor_off' }
+  /** The actor is a disabled user, whom a store does not enable. Nothing was written. */
+  | { readonly kind: 'actor_disabled' }
   | { readonly kind: 'audited' };
 
 /** The user of a job could not be created. */

@@ -16,8 +16,8 @@ const PAGE = 500;
 const OUTBOX_ID = /^\d{1,15}$/;
 
 function cells(row: OutboxRow): readonly string[] {
-  const what = row.status === 'sent' ? row.memoryId : row.lastError;
-  return [String(row.outboxId), row.status, row.space, String(row.retryCount), row.updatedAt, what ?? ''];
+  const result = row.status === 'sent' ? row.memoryId : row.lastError;
+  return [String(row.outboxId), row.status, row.space, String(row.retryCount), row.updatedAt, result ?? ''];
 }
 
 /** Undefined for an option without a value. */
@@ -66,13 +66,13 @@ async function deadIds({ logbook }: OutboxDeps): Promise<readonly number[]> {
   return ids.reverse();
 }
 
-async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxDeps): Promise<CommandResult> {
+async function retry(ids: readonly number[], ctx: CallContext, deps: OutboxDeps): Promise<CommandResult> {
   const retried: number[] = [];
   const refused: { readonly outbox_id: number; readonly code: string; readonly message: string }[] = [];
   for (const id of ids) {
     ctx.signal.throwIfAborted();
     try {
-      await retryDeadRow(id, ctx, parts);
+      await retryDeadRow(id, ctx, deps);
       retried.push(id);
     } catch (error) {
       if (!isCodedError(error)) throw error;
@@ -83,27 +83,27 @@ async function retry(ids: readonly number[], ctx: CallContext, parts: OutboxDeps
   return { exitCode: refused.length === 0 ? 0 : 1, data: { retried, refused }, text: lines.join('\n') };
 }
 
-function retrySummary(letters: number): string {
-  if (letters === 0) return 'No dead letters were retried.';
-  return letters === 1 ? 'Retrying 1 dead letter.' : `Retrying ${letters} dead letters.`;
+function retrySummary(count: number): string {
+  if (count === 0) return 'No dead letters were retried.';
+  return count === 1 ? 'Retrying 1 dead letter.' : `Retrying ${count} dead letters.`;
 }
 
 /** `mortise memory outbox list|show|retry`: exit 1 for a row that is unknown or not dead. */
-export function outboxCommand(facts: CommandFacts, parts: OutboxDeps): Command {
+export function outboxCommand(facts: CommandFacts, deps: OutboxDeps): Command {
   return {
     ...facts,
     isRead: ({ args }) => args[0] !== 'retry',
     async run(input, ctx) {
-      const [what, id, ...more] = input.args;
+      const [action, id, ...more] = input.args;
       const query = readQuery(input);
       if (more.length > 0 || query === undefined) return wrongUsage(facts);
-      if (what === 'list' && id === undefined) return list(query, parts);
-      if (what === 'retry' && id === undefined && input.options.allDead === true) {
-        return retry(await deadIds(parts), ctx, parts);
+      if (action === 'list' && id === undefined) return list(query, deps);
+      if (action === 'retry' && id === undefined && input.options.allDead === true) {
+        return retry(await deadIds(deps), ctx, deps);
       }
       if (id === undefined || !OUTBOX_ID.test(id) || input.options.allDead === true) return wrongUsage(facts);
-      if (what === 'show') return show(id, parts);
-      return what === 'retry' ? retry([Number(id)], ctx, parts) : wrongUsage(facts);
+      if (action === 'show') return show(id, deps);
+      return action === 'retry' ? retry([Number(id)], ctx, deps) : wrongUsage(facts);
     },
   };
 }

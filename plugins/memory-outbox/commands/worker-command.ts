@@ -66,25 +66,25 @@ function answer(workerId: string, tally: Tally, isVerbose: boolean): CommandResu
   };
 }
 
-async function work(asked: WorkerInput, ctx: CallContext, parts: OutboxDeps): Promise<Tally> {
-  const worker = new OutboxWorker({ ...parts, config: asked.config }, asked.workerId);
-  if (asked.mode === 'once') return { ...(await worker.runOnce()) };
-  worker.start(asked.intervalMs);
+async function work(workerInput: WorkerInput, ctx: CallContext, deps: OutboxDeps): Promise<Tally> {
+  const worker = new OutboxWorker({ ...deps, config: workerInput.config }, workerInput.workerId);
+  if (workerInput.mode === 'once') return { ...(await worker.runOnce()) };
+  worker.start(workerInput.intervalMs);
   await untilAborted(ctx.signal);
   await worker.stop(DRAIN_MS);
   return { ...worker.total };
 }
 
 /** `mortise memory outbox-worker`: 0 all delivered or nothing to do, 1 an item failed, 2 wrong usage. */
-export function workerCommand(facts: CommandFacts, parts: OutboxDeps): Command {
+export function workerCommand(facts: CommandFacts, deps: OutboxDeps): Command {
   return {
     ...facts,
     async run(input, ctx) {
-      const asked = readInput(input, parts.config);
-      if (asked === undefined) {
+      const workerInput = readInput(input, deps.config);
+      if (workerInput === undefined) {
         return { exitCode: 2, data: { error: 'usage', usage: facts.usage }, text: `Usage: mortise ${facts.usage}` };
       }
-      return answer(asked.workerId, await work(asked, ctx, parts), asked.isVerbose);
+      return answer(workerInput.workerId, await work(workerInput, ctx, deps), workerInput.isVerbose);
     },
   };
 }

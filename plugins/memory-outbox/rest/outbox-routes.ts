@@ -28,11 +28,11 @@ function readQuery(query: URLSearchParams): OutboxQuery {
 }
 
 /** `GET /memory/outbox`: newest first. */
-export function listRoute(parts: OutboxDeps): Route {
+export function listRoute(deps: OutboxDeps): Route {
   return {
     async handle({ query }, ctx) {
       try {
-        const { rows, next } = await parts.logbook.outbox.list(readQuery(query));
+        const { rows, next } = await deps.logbook.outbox.list(readQuery(query));
         return {
           body: {
             ok: true,
@@ -43,7 +43,7 @@ export function listRoute(parts: OutboxDeps): Route {
           },
         };
       } catch (error) {
-        throw unavailable(error, parts);
+        throw unavailable(error, deps);
       }
     },
   };
@@ -52,7 +52,7 @@ export function listRoute(parts: OutboxDeps): Route {
 const OUTBOX_ID = /^\d{1,15}$/;
 
 /** `POST /memory/outbox/{id}/retry`: 404 for an unknown row, 409 for one that is not dead. */
-export function retryRoute(parts: OutboxDeps): Route {
+export function retryRoute(deps: OutboxDeps): Route {
   return {
     async handle({ params }, ctx) {
       const id = params.id ?? '';
@@ -60,10 +60,10 @@ export function retryRoute(parts: OutboxDeps): Route {
         throw new MortiseError('outbox_row_not_found', 'An outbox id is a whole number.', { status: 404 });
       }
       try {
-        const row = await retryDeadRow(Number(id), ctx, parts);
+        const row = await retryDeadRow(Number(id), ctx, deps);
         return { body: { ok: true, outbox_id: row.outboxId, status: row.status, correlation_id: ctx.correlationId } };
       } catch (error) {
-        throw unavailable(error, parts);
+        throw unavailable(error, deps);
       }
     },
   };

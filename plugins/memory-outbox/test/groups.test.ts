@@ -24,7 +24,7 @@ describe('a backend that takes many memories at once', () => {
         groups.push(items.length);
         return become(await parts.memory.deliverMany(items, options));
       };
-      const memory = { ...parts.memory, takesMany: async () => true, deliverMany };
+      const memory = { ...parts.memory, storesMany: async () => true, deliverMany };
       return new OutboxWorker({ ...parts, config: { ...parts.config, ...config }, memory }, 'grouped');
     };
 

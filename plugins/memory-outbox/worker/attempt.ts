@@ -24,7 +24,7 @@ export function flushAudit({ row, workerId, attemptId }: Attempt, { action, reas
 /** Rows by result. */
 export interface Tally {
   claimed: number;
-  /** Now in the backend, including those that were already there. */
+  /** Now in the backend, including memories that were there before. */
   sent: number;
   retried: number;
   dead: number;

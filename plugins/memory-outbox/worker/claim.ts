@@ -19,7 +19,7 @@ interface BatchRequest {
 
 const ID_BYTES = 8;
 
-/** One call for all ids: the call costs more than the bytes. */
+/** Draws the bytes of all ids at once: the call costs more than the bytes. */
 function newAttemptIds(count: number): readonly string[] {
   const bytes = randomBytes(ID_BYTES * count);
   return Array.from(
@@ -37,8 +37,8 @@ function staleAudit(attempt: Attempt, { lockedBy, lockedAt }: NonNullable<Claime
  * Leases due rows and audits expired leases in the same transaction. While a row is leased no other worker can send its
  * memory, so earlier deliveries are looked up here, once for all rows.
  */
-export async function claimBatch(wanted: BatchRequest, parts: OutboxDeps): Promise<readonly ClaimedAttempt[]> {
-  const { database, logbook, audit, config } = parts;
+export async function claimBatch(wanted: BatchRequest, deps: OutboxDeps): Promise<readonly ClaimedAttempt[]> {
+  const { database, logbook, audit, config } = deps;
   const { workerId } = wanted;
   return database.transaction(async (trx) => {
     const { rows } = await logbook.outbox.claimOutbox({ ...wanted, leaseSeconds: config.lease_seconds }, { trx });
@@ -73,7 +73,7 @@ export interface WaitingAttempt extends ClaimedAttempt {
   readonly isDuplicate: boolean;
 }
 
-/** Marks claimed rows that repeat a row the worker holds, or an earlier row of the batch. */
+/** Marks claimed rows that duplicate a row the worker holds, or an earlier row of the batch. */
 export function markDuplicates(
   held: readonly WaitingAttempt[],
   claimed: readonly ClaimedAttempt[],
@@ -92,8 +92,8 @@ export async function findDuplicates(
   attempts: readonly WaitingAttempt[],
   { logbook }: OutboxDeps,
 ): Promise<readonly Delivered[]> {
-  const repeats = attempts.filter(({ isDuplicate }) => isDuplicate).map(({ row }) => row.outboxId);
-  const sent = await logbook.outbox.findSent(repeats);
+  const duplicates = attempts.filter(({ isDuplicate }) => isDuplicate).map(({ row }) => row.outboxId);
+  const sent = await logbook.outbox.findSent(duplicates);
   return attempts.flatMap((attempt) => {
     const before = attempt.isDuplicate ? sent.get(attempt.row.outboxId) : attempt.sentBefore;
     if (before === undefined || before === null || before.memoryId === null) return [];

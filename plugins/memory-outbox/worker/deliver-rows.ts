@@ -38,7 +38,7 @@ async function lookUp({ row }: Attempt, call: Call, { memory }: OutboxDeps): Pro
   }
 }
 
-/** Sends rows in one call. When all fail, other than for an unavailable backend, no answers are returned. */
+/** Sends rows in one call. If all fail although the backend is available, no answers are returned. */
 async function sendGroup(
   attempts: readonly Attempt[],
   call: Call,
@@ -66,21 +66,21 @@ async function sendGroup(
 export async function deliverRows(
   attempts: readonly Attempt[],
   leases: RowLeases,
-  parts: OutboxDeps,
+  deps: OutboxDeps,
 ): Promise<ReadonlyMap<Attempt, Delivery>> {
-  const timeoutMs = parts.config.timeout_seconds * 1_000;
+  const timeoutMs = deps.config.timeout_seconds * 1_000;
   const deliveries = new Map<Attempt, Delivery>();
   const unsent = () => attempts.filter((attempt) => !deliveries.has(attempt));
   const lookUpAll = async (uncertain: readonly Attempt[]): Promise<void> => {
     for (const attempt of uncertain) {
-      const found = await leases.whileHeld([attempt], (_, signal) => lookUp(attempt, { signal, timeoutMs }, parts));
+      const found = await leases.whileHeld([attempt], (_, signal) => lookUp(attempt, { signal, timeoutMs }, deps));
       if (found !== undefined) deliveries.set(attempt, found);
     }
   };
 
   await lookUpAll(attempts.filter(({ row }) => row.verifyFirst));
   if (unsent().length > 1) {
-    const group = await leases.whileHeld(unsent(), (held, signal) => sendGroup(held, { signal, timeoutMs }, parts));
+    const group = await leases.whileHeld(unsent(), (held, signal) => sendGroup(held, { signal, timeoutMs }, deps));
     for (const [attempt, delivery] of group?.answers ?? []) deliveries.set(attempt, delivery);
     // Part of the group may be stored although the call failed.
     if (group?.isUncertain === true) await lookUpAll(unsent());
@@ -89,7 +89,7 @@ export async function deliverRows(
     const { row } = attempt;
     const correlationId = row.correlationId ?? undefined;
     const delivery = await leases.whileHeld([attempt], (_, signal) =>
-      parts.memory.deliver(itemOf(row), { signal, timeoutMs, correlationId }),
+      deps.memory.deliver(itemOf(row), { signal, timeoutMs, correlationId }),
     );
     if (delivery !== undefined) deliveries.set(attempt, delivery);
   }

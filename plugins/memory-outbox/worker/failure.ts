@@ -22,7 +22,7 @@ export function backoffSeconds(retries: number, { base, max }: Backoff, random: 
   return Math.max(1, Math.trunc(wait * (1 + JITTER * (2 * random - 1))));
 }
 
-/** What happens to a row that could not be delivered. */
+/** The decision on a row that could not be delivered. */
 export type Verdict =
   | { readonly kind: 'dead'; readonly error: string; readonly errorClass: FailureClass }
   | {
@@ -34,7 +34,7 @@ export type Verdict =
     };
 
 const HOUR_MS = 3_600_000;
-const LONGEST_ERROR = 500;
+const MAX_ERROR_LENGTH = 500;
 
 /** `now`: the database's clock, epoch milliseconds; `random`: in [0, 1). */
 interface Circumstances {
@@ -43,13 +43,13 @@ interface Circumstances {
 }
 
 /**
- * Dead: refused permanently, failed too often (`unavailable` does not count), or too old. Everything else is retried, not
- * before the backend's `Retry-After`.
+ * Decides whether a failed row is retried. It is dead if it was refused permanently, failed too often (`unavailable` does
+ * not count), or is too old. A retry is not due before the backend's `Retry-After`.
  */
 export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: Config, at: Circumstances): Verdict {
   const error = (failed.mergedInto === null ? failed.message : `merged_into:${failed.mergedInto}`).slice(
     0,
-    LONGEST_ERROR,
+    MAX_ERROR_LENGTH,
   );
   const errorClass = failed.class;
   if (errorClass === 'permanent') return { kind: 'dead', error, errorClass };
@@ -59,8 +59,8 @@ export function judgeFailure(row: OutboxRow, failed: FailedDelivery, config: Con
     return { kind: 'dead', error: 'max_age_exceeded', errorClass };
   }
   const wait = backoffSeconds(row.retryCount, { base: config.base_backoff, max: config.max_backoff }, at.random);
-  const asked = Math.ceil((failed.retryAfterMs ?? 0) / 1_000);
+  const retryAfter = Math.ceil((failed.retryAfterMs ?? 0) / 1_000);
   // Uncertainty remains until a lookup in the backend resolves it.
   const verifyFirst = failed.applied === 'unknown' || row.verifyFirst;
-  return { kind: 'retry', error, errorClass, delaySeconds: Math.max(wait, asked), verifyFirst };
+  return { kind: 'retry', error, errorClass, delaySeconds: Math.max(wait, retryAfter), verifyFirst };
 }

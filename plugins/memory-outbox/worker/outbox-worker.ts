@@ -6,7 +6,7 @@ import { createSettler, type Settler } from './settle.js';
 import { workRows } from './work-rows.js';
 
 /** Batches claimed together for a backend that accepts many; they share the commits of claiming and settling. */
-const GROUPS_AHEAD = 4;
+const BATCHES_AHEAD = 4;
 
 /** Rows delivered together. */
 interface Work {
@@ -28,7 +28,7 @@ export class OutboxWorker {
   readonly #working = new Map<Work, Promise<void>>();
   #queue: WaitingAttempt[] = [];
   /** The backend accepts batches. */
-  #isGrouped = false;
+  #usesBatches = false;
   #isStopping = false;
   #isAwake = false;
   #resume: () => void = () => {};
@@ -49,7 +49,7 @@ export class OutboxWorker {
       if (this.#working.size === 0) break;
       await Promise.race(this.#working.values());
     }
-    this.#leases.rest();
+    this.#leases.pauseRenewal();
     return this.total;
   }
 
@@ -83,7 +83,7 @@ export class OutboxWorker {
     while (!this.#isStopping) {
       let claimed = 0;
       try {
-        if (this.#hasRoom() && this.#canHoldMore()) claimed = await this.#claim(GROUPS_AHEAD);
+        if (this.#hasRoom() && this.#canHoldMore()) claimed = await this.#claim(BATCHES_AHEAD);
         this.#start();
       } catch (error) {
         this.#deps.log.warn({ err: error }, 'the outbox cannot be read');
@@ -99,7 +99,7 @@ export class OutboxWorker {
   }
 
   #canHoldMore(): boolean {
-    const batches = this.#isGrouped ? GROUPS_AHEAD : 1;
+    const batches = this.#usesBatches ? BATCHES_AHEAD : 1;
     return this.#queue.length === 0 && this.#held().length < this.#deps.config.batch_size * batches;
   }
 
@@ -123,16 +123,16 @@ export class OutboxWorker {
   }
 
   /**
-   * With an open circuit nothing is claimed, with a half-open one a single row.
+   * Claims nothing while the circuit is open, and one row while it is half open.
    *
-   * @param groups number of batches, for a backend that accepts many
+   * @param batches number of batches, for a backend that accepts them
    */
-  async #claim(groups: number): Promise<number> {
+  async #claim(batches: number): Promise<number> {
     const { config, memory } = this.#deps;
     const { circuit } = memory.status();
     if (this.#isStopping || circuit === 'open') return 0;
-    this.#isGrouped = await memory.takesMany().catch(() => false);
-    const size = circuit === 'half_open' ? 1 : config.batch_size * (this.#isGrouped ? groups : 1);
+    this.#usesBatches = await memory.storesMany().catch(() => false);
+    const size = circuit === 'half_open' ? 1 : config.batch_size * (this.#usesBatches ? batches : 1);
     const attempts = await this.#leases.claim(size, this.#held());
     addTally(this.total, { claimed: attempts.length });
     this.#queue.push(...markDuplicates(this.#held(), attempts));
@@ -148,14 +148,14 @@ export class OutboxWorker {
     }
   }
 
-  /** The next rows whose memory is not in progress: one, or a batch for a backend that accepts many. */
+  /** The next rows whose memory is not in progress: one, or a batch for a backend that accepts batches. */
   #take(): readonly WaitingAttempt[] {
     const busy = new Set([...this.#working.keys()].flatMap(({ attempts }) => attempts.map(({ key }) => key)));
     const taken: WaitingAttempt[] = [];
     for (const attempt of this.#queue) {
       if (busy.has(attempt.key)) continue;
       taken.push(attempt);
-      if (!this.#isGrouped || taken.length === this.#deps.config.batch_size) break;
+      if (!this.#usesBatches || taken.length === this.#deps.config.batch_size) break;
       busy.add(attempt.key);
     }
     const isTaken = new Set(taken);
@@ -164,12 +164,12 @@ export class OutboxWorker {
   }
 
   async #work(work: Work): Promise<void> {
-    const called = (): void => {
+    const callEnded = (): void => {
       work.isCalling = false;
       this.wake();
     };
-    const workshop = { deps: this.#deps, settler: this.#settler, leases: this.#leases, called };
-    const tally = await workRows(work.attempts, workshop);
+    const workDeps = { deps: this.#deps, settler: this.#settler, leases: this.#leases, callEnded };
+    const tally = await workRows(work.attempts, workDeps);
     addTally(this.total, tally);
     this.#leases.drop(work.attempts);
     this.#working.delete(work);

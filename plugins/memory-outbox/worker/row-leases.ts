@@ -4,11 +4,11 @@ import type { Attempt } from './attempt.js';
 import { type ClaimedAttempt, claimBatch } from './claim.js';
 
 /** Share of a lease that must remain when a call starts. */
-const ENOUGH = 0.5;
-/** Renewals that one call waits for: a slow renewal itself may leave too little. */
-const MOST_RENEWALS = 3;
-/** Reconciliation frees older leases, whatever their configured length. */
-const LONGEST_LEASE_SECONDS = 600;
+const MIN_LEASE_SHARE = 0.5;
+/** Renewals that one call waits for. After a slow renewal, too little of the lease may be left. */
+const MAX_RENEWALS = 3;
+/** Reconciliation frees older leases, regardless of the configured length. */
+const MAX_LEASE_SECONDS = 600;
 
 const idOf = ({ row }: Attempt): number => row.outboxId;
 
@@ -18,7 +18,7 @@ const idOf = ({ row }: Attempt): number => row.outboxId;
  * was sent, and the backend is called only for rows with enough of it left.
  */
 export class RowLeases {
-  readonly #parts: OutboxDeps;
+  readonly #deps: OutboxDeps;
   readonly #workerId: string;
   readonly #leaseMs: number;
   /** By outbox id, monotonic milliseconds. */
@@ -27,26 +27,26 @@ export class RowLeases {
   readonly #calls = new Map<AbortController, readonly number[]>();
   #timer: Disposable | undefined;
   #renewal: Promise<void> | undefined;
-  #isOver = false;
+  #isClosed = false;
 
-  constructor(parts: OutboxDeps, workerId: string) {
-    this.#parts = parts;
+  constructor(deps: OutboxDeps, workerId: string) {
+    this.#deps = deps;
     this.#workerId = workerId;
-    this.#leaseMs = Math.min(parts.config.lease_seconds, LONGEST_LEASE_SECONDS) * 1_000;
+    this.#leaseMs = Math.min(deps.config.lease_seconds, MAX_LEASE_SECONDS) * 1_000;
   }
 
   /**
    * Leases due rows and renews them from now on.
    *
-   * @param inWork running attempts: their rows are not claimed again, even after a lost lease, so that an old attempt is
+   * @param running running attempts: their rows are not claimed again, even after a lost lease, so that an old attempt is
    *   never mistaken for a new one
    */
-  async claim(batchSize: number, inWork: readonly Attempt[]): Promise<readonly ClaimedAttempt[]> {
-    const wanted = { workerId: this.#workerId, batchSize, except: inWork.map(idOf) };
-    const until = this.#parts.now() + this.#leaseMs;
-    const attempts = await claimBatch(wanted, this.#parts);
+  async claim(batchSize: number, running: readonly Attempt[]): Promise<readonly ClaimedAttempt[]> {
+    const wanted = { workerId: this.#workerId, batchSize, except: running.map(idOf) };
+    const until = this.#deps.now() + this.#leaseMs;
+    const attempts = await claimBatch(wanted, this.#deps);
     for (const attempt of attempts) this.#heldUntil.set(idOf(attempt), until);
-    if (attempts.length > 0) this.#timer ??= this.#parts.every(this.#leaseMs / 3, () => this.renew());
+    if (attempts.length > 0) this.#timer ??= this.#deps.every(this.#leaseMs / 3, () => this.renew());
     return attempts;
   }
 
@@ -58,11 +58,11 @@ export class RowLeases {
     attempts: readonly A[],
     call: (held: readonly A[], signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    for (let tries = 0; tries < MOST_RENEWALS && attempts.some((attempt) => this.#runsShort(attempt)); tries += 1) {
+    for (let tries = 0; tries < MAX_RENEWALS && attempts.some((attempt) => this.#isExpiring(attempt)); tries += 1) {
       await this.renew();
     }
-    const held = attempts.filter((attempt) => this.#heldUntil.has(idOf(attempt)) && !this.#runsShort(attempt));
-    if (held.length === 0 || this.#isOver) return undefined;
+    const held = attempts.filter((attempt) => this.#heldUntil.has(idOf(attempt)) && !this.#isExpiring(attempt));
+    if (held.length === 0 || this.#isClosed) return undefined;
     const controller = new AbortController();
     this.#calls.set(controller, held.map(idOf));
     try {
@@ -80,34 +80,34 @@ export class RowLeases {
     return this.#renewal;
   }
 
-  /** Stops renewing these: they are settled, released, or about to expire. */
+  /** Stops renewing these leases: their rows are settled or released, or the leases are to expire. */
   drop(attempts: readonly Attempt[]): void {
     for (const attempt of attempts) this.#heldUntil.delete(idOf(attempt));
   }
 
   /** Aborts running work and prevents new work. The leases expire, and the worker that takes them over checks the backend first. */
   close(): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const controller of this.#calls.keys()) controller.abort();
-    this.rest();
+    this.pauseRenewal();
   }
 
   /** Stops renewing until the next claim. */
-  rest(): void {
+  pauseRenewal(): void {
     void this.#timer?.dispose();
     this.#timer = undefined;
   }
 
-  #runsShort(attempt: Attempt): boolean {
+  #isExpiring(attempt: Attempt): boolean {
     const until = this.#heldUntil.get(idOf(attempt));
-    return until !== undefined && until - this.#parts.now() < this.#leaseMs * ENOUGH;
+    return until !== undefined && until - this.#deps.now() < this.#leaseMs * MIN_LEASE_SHARE;
   }
 
   async #renewAll(): Promise<void> {
-    const { log, logbook } = this.#parts;
+    const { log, logbook } = this.#deps;
     const ids = [...this.#heldUntil.keys()];
     if (ids.length === 0) return;
-    const until = this.#parts.now() + this.#leaseMs;
+    const until = this.#deps.now() + this.#leaseMs;
     let renewed: ReadonlySet<number> = new Set();
     try {
       renewed = await logbook.outbox.renewLeases(ids, this.#workerId);
@@ -117,12 +117,12 @@ export class RowLeases {
     // Rows settled or released meanwhile are neither held nor lost.
     const held = ids.filter((id) => this.#heldUntil.has(id));
     for (const id of held.filter((one) => renewed.has(one))) this.#heldUntil.set(id, until);
-    this.#lose(held.filter((one) => !renewed.has(one)));
+    this.#dropLost(held.filter((one) => !renewed.has(one)));
   }
 
-  #lose(lost: readonly number[]): void {
+  #dropLost(lost: readonly number[]): void {
     if (lost.length === 0) return;
-    this.#parts.log.warn({ rows: lost }, 'leases were lost; their calls are aborted');
+    this.#deps.log.warn({ rows: lost }, 'leases were lost; their calls are aborted');
     for (const id of lost) this.#heldUntil.delete(id);
     for (const [controller, ids] of this.#calls) if (ids.some((id) => lost.includes(id))) controller.abort();
   }

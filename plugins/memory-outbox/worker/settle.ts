@@ -4,7 +4,7 @@ import type { OutboxDeps } from '../outbox-deps.js';
 import { type Attempt, flushAudit } from './attempt.js';
 import { judgeFailure, type Verdict } from './failure.js';
 
-/** What the attempt was about to record when it had lost the row. */
+/** The outcome that the attempt could not record, because it had lost the row. */
 type IntendedAction = 'success' | 'retry' | 'dead' | 'dedup_hit';
 
 interface Conflict {
@@ -49,11 +49,11 @@ export interface Delivered {
  */
 export async function ackRows(
   delivered: readonly Delivered[],
-  parts: OutboxDeps,
+  deps: OutboxDeps,
   trx: Transaction,
 ): Promise<ReadonlySet<Attempt>> {
   if (delivered.length === 0) return new Set();
-  const { logbook, audit, memory } = parts;
+  const { logbook, audit, memory } = deps;
   const workerId = delivered[0]?.attempt.workerId ?? '';
   const dropsPayload = !memory.keepsText;
   const acks = delivered.map(({ attempt, memoryId }) => ({ outboxId: attempt.row.outboxId, memoryId, dropsPayload }));
@@ -76,7 +76,7 @@ export async function ackRows(
   const lost = delivered.filter(({ attempt }) => !acked.has(attempt.row.outboxId));
   await recordConflicts(
     lost.map(({ attempt, duplicateOf }) => ({ attempt, intended: duplicateOf === null ? 'success' : 'dedup_hit' })),
-    parts,
+    deps,
     trx,
   );
   return new Set(done.map(({ attempt }) => attempt));
@@ -92,14 +92,14 @@ async function retryRow(
   attempt: Attempt,
   verdict: Extract<Verdict, { readonly kind: 'retry' }>,
   now: number,
-  parts: OutboxDeps,
+  deps: OutboxDeps,
   trx: Transaction,
 ): Promise<boolean> {
   const { error, errorClass, delaySeconds, verifyFirst } = verdict;
   const nextAttemptAt = new Date(now + delaySeconds * 1_000).toISOString();
   const failure = { error, errorClass, nextAttemptAt, verifyFirst };
-  if (!(await parts.logbook.outbox.failRetry(attempt.row.outboxId, attempt.workerId, failure, { trx }))) {
-    await recordConflicts([{ attempt, intended: 'retry' }], parts, trx);
+  if (!(await deps.logbook.outbox.failRetry(attempt.row.outboxId, attempt.workerId, failure, { trx }))) {
+    await recordConflicts([{ attempt, intended: 'retry' }], deps, trx);
     return false;
   }
   const evidence = {
@@ -107,7 +107,7 @@ async function retryRow(
     next_attempt_at: nextAttemptAt,
     extra: { last_error: error, error_class: errorClass },
   };
-  await parts.audit.write(flushAudit(attempt, { action: 'redirect', reason: 'outbox_flush_retry', evidence }), { trx });
+  await deps.audit.write(flushAudit(attempt, { action: 'redirect', reason: 'outbox_flush_retry', evidence }), { trx });
   return true;
 }
 
@@ -115,13 +115,13 @@ async function retryRow(
 async function moveRowToDeadLetter(
   attempt: Attempt,
   { error, errorClass }: Extract<Verdict, { readonly kind: 'dead' }>,
-  parts: OutboxDeps,
+  deps: OutboxDeps,
   trx: Transaction,
 ): Promise<boolean> {
-  const { logbook, audit } = parts;
+  const { logbook, audit } = deps;
   const { row, workerId } = attempt;
   if (!(await logbook.outbox.moveToDeadLetter(row.outboxId, workerId, { error, errorClass }, { trx }))) {
-    await recordConflicts([{ attempt, intended: 'dead' }], parts, trx);
+    await recordConflicts([{ attempt, intended: 'dead' }], deps, trx);
     return false;
   }
   if (row.memoryKey !== null) {
@@ -146,8 +146,8 @@ export async function recordDatabaseError(
     await audit.writeMany(
       attempts.map((attempt) => flushAudit(attempt, { action: 'redirect', reason, evidence: { extra: { kind } } })),
     );
-  } catch (unwritten) {
-    log.debug({ err: unwritten }, 'the database failure could not be audited');
+  } catch (auditError) {
+    log.debug({ err: auditError }, 'the database failure could not be audited');
   }
 }
 
@@ -162,12 +162,12 @@ type Settled = 'sent' | 'retried' | 'dead' | 'conflicts';
 async function settleFailure(
   { attempt, failed }: Extract<Outcome, { readonly kind: 'undelivered' }>,
   now: number,
-  parts: OutboxDeps,
+  deps: OutboxDeps,
   trx: Transaction,
 ): Promise<Settled> {
-  const verdict = judgeFailure(attempt.row, failed, parts.config, { now, random: parts.random() });
-  if (verdict.kind === 'dead') return (await moveRowToDeadLetter(attempt, verdict, parts, trx)) ? 'dead' : 'conflicts';
-  return (await retryRow(attempt, verdict, now, parts, trx)) ? 'retried' : 'conflicts';
+  const verdict = judgeFailure(attempt.row, failed, deps.config, { now, random: deps.random() });
+  if (verdict.kind === 'dead') return (await moveRowToDeadLetter(attempt, verdict, deps, trx)) ? 'dead' : 'conflicts';
+  return (await retryRow(attempt, verdict, now, deps, trx)) ? 'retried' : 'conflicts';
 }
 
 /**
@@ -176,15 +176,15 @@ async function settleFailure(
  */
 async function settleAttempts(
   outcomes: readonly Outcome[],
-  parts: OutboxDeps,
+  deps: OutboxDeps,
   trx: Transaction,
 ): Promise<readonly Settled[]> {
   const delivered = outcomes.filter((outcome) => outcome.kind === 'delivered');
-  const acked = await ackRows(delivered, parts, trx);
-  const now = delivered.length === outcomes.length ? 0 : await parts.logbook.outbox.clock({ trx });
+  const acked = await ackRows(delivered, deps, trx);
+  const now = delivered.length === outcomes.length ? 0 : await deps.logbook.outbox.clock({ trx });
   const settled: Settled[] = [];
   for (const outcome of outcomes) {
-    if (outcome.kind === 'undelivered') settled.push(await settleFailure(outcome, now, parts, trx));
+    if (outcome.kind === 'undelivered') settled.push(await settleFailure(outcome, now, deps, trx));
     else settled.push(acked.has(outcome.attempt) ? 'sent' : 'conflicts');
   }
   return settled;
@@ -194,13 +194,13 @@ async function settleAttempts(
 export type Settler = Pick<GroupCommit<Outcome, Settled>, 'submit'>;
 
 /** Rows per transaction: a few batches of a backend that accepts many. */
-const LARGEST_SETTLEMENT = 400;
+const MAX_SETTLEMENT = 400;
 
 /** An outbox row, its ledger row and its audit row always change in one transaction. */
 export function createSettler(deps: OutboxDeps): Settler {
   return createTransactionGroup<Outcome, Settled>(
     deps.database,
     (outcomes, trx) => settleAttempts(outcomes, deps, trx),
-    { largest: LARGEST_SETTLEMENT },
+    { largest: MAX_SETTLEMENT },
   );
 }

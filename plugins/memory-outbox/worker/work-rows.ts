@@ -6,13 +6,13 @@ import type { RowLeases } from './row-leases.js';
 import type { Settler } from './settle.js';
 import { ackRows, type Delivered, type Outcome, recordDatabaseError } from './settle.js';
 
-/** What processing rows needs. */
+/** Dependencies of processing rows. */
 export interface WorkDeps {
   readonly deps: OutboxDeps;
   readonly settler: Settler;
   readonly leases: RowLeases;
   /** Called when the backend call has ended and only recording is left. */
-  called(): void;
+  callEnded(): void;
 }
 
 /** Another worker took the row over during the transaction. */
@@ -86,15 +86,15 @@ async function settle(outcomes: readonly Outcome[], { deps, settler, leases }: W
   return tally;
 }
 
-/** Delivers held rows, none of which repeats another, and records the result of each. */
+/** Delivers held rows without duplicates among them, and records the result of each. */
 export async function workRows(attempts: readonly WaitingAttempt[], work: WorkDeps): Promise<Tally> {
   const tally = emptyTally();
   try {
     const duplicates: readonly Delivered[] = await findDuplicates(attempts, work.deps);
-    const repeated = new Set<Attempt>(duplicates.map(({ attempt }) => attempt));
-    const unsent = attempts.filter((attempt) => !repeated.has(attempt));
+    const duplicated = new Set<Attempt>(duplicates.map(({ attempt }) => attempt));
+    const unsent = attempts.filter((attempt) => !duplicated.has(attempt));
     const { outcomes, sent, conflicts } = await send(unsent, work);
-    work.called();
+    work.callEnded();
     addTally(tally, { sent, conflicts });
     addTally(tally, await settle([...duplicates, ...outcomes], work));
   } catch (error) {

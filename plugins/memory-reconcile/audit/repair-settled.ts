@@ -27,9 +27,7 @@ function missingAudit(status: Settled, row: OutboxRow): AuditEntry {
       });
 }
 
-/**
- * Finds sent or dead rows without their audit row and writes it. The rows themselves are not changed.
- */
+/** Finds sent or dead rows without their audit row and writes it. The rows are not changed. */
 export async function repairSettled(
   status: Settled,
   options: ReconcileOptions,

@@ -3,7 +3,7 @@ import type { Detail, Round, StatusCount } from '../report.js';
 import { repairSettled } from './repair-settled.js';
 import { repairStale } from './repair-stale.js';
 
-const MOST_ROUNDS = 1_000;
+const MAX_ROUNDS = 1_000;
 
 async function oneRound(options: ReconcileOptions, deps: ReconcileDeps): Promise<Round> {
   const { details: sentDetails, ...sent } = await repairSettled('sent', options, deps);
@@ -18,21 +18,21 @@ async function oneRound(options: ReconcileOptions, deps: ReconcileDeps): Promise
   };
 }
 
-const missed = ({ missing_audit, fixed }: StatusCount): number => missing_audit - fixed;
-const waiting = ({ scanned, sent, dead }: Round): number => scanned - sent.count - dead.count;
+const unfixed = ({ missing_audit, fixed }: StatusCount): number => missing_audit - fixed;
+const pendingRows = ({ scanned, sent, dead }: Round): number => scanned - sent.count - dead.count;
 const rowsOf = (details: readonly Detail[], status: Detail['status']): number =>
   new Set(details.filter((one) => one.status === status).map(({ outbox_id }) => outbox_id)).size;
 
 /**
- * Merges all rounds: rows examined several times count once, repairs add up, and what is still missing is what the last
- * round found.
+ * Merges all rounds: rows examined several times count once, repairs add up, and audit rows still missing are those of the
+ * last round.
  */
 function mergeRounds(earlier: readonly Round[], last: Round): Round {
   const rounds = [...earlier, last];
   const details = [...earlier.flatMap((round) => round.details.filter(({ fixed }) => fixed)), ...last.details];
   const audits = (status: 'sent' | 'dead' | 'stale') => {
     const fixed = rounds.reduce((sum, round) => sum + round[status].fixed, 0);
-    return { missing_audit: fixed + missed(last[status]), fixed };
+    return { missing_audit: fixed + unfixed(last[status]), fixed };
   };
   const settled = (status: 'sent' | 'dead') => ({
     count: Math.max(last[status].count, rowsOf(details, status)),
@@ -42,7 +42,7 @@ function mergeRounds(earlier: readonly Round[], last: Round): Round {
   const staleRows = rowsOf(details, 'stale');
   const rescheduled = rounds.reduce((sum, { stale }) => sum + stale.rescheduled, 0);
   return {
-    scanned: sent.count + dead.count + Math.max(waiting(last), staleRows),
+    scanned: sent.count + dead.count + Math.max(pendingRows(last), staleRows),
     sent,
     dead,
     stale: { count: staleRows, ...audits('stale'), rescheduled },
@@ -63,7 +63,7 @@ export async function reconcileAudit(
 ): Promise<Round> {
   const earlier: Round[] = [];
   let last = await oneRound(options, deps);
-  while (options.untilClean && hasProgress(last) && earlier.length + 1 < MOST_ROUNDS) {
+  while (options.untilClean && hasProgress(last) && earlier.length + 1 < MAX_ROUNDS) {
     signal.throwIfAborted();
     earlier.push(last);
     last = await oneRound(options, deps);

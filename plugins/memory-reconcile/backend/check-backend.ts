@@ -8,7 +8,7 @@ import {
   type StoredCopy,
 } from './compare-memory.js';
 import { listBackend, readBackend } from './read-backend.js';
-import { giveUpMemory, repairMemory } from './repair-memory.js';
+import { repairMemory, voidMemory } from './repair-memory.js';
 
 /** Result of comparing ledger and backend. */
 export interface BackendCheck extends Readonly<Record<FindingKind, number>> {
@@ -45,21 +45,21 @@ async function comparePage(
   });
   const owners = await ownersOf([...new Set(unexpected)], deps);
   return memories.flatMap((memory) => {
-    const isOthers = (sha: string) => [...(owners.get(sha) ?? [])].some((key) => key !== memory.memoryKey);
-    const found = compareMemory(memory, copyOf(memory), isOthers);
+    const isOtherMemory = (sha: string) => [...(owners.get(sha) ?? [])].some((key) => key !== memory.memoryKey);
+    const found = compareMemory(memory, copyOf(memory), isOtherMemory);
     return found === undefined ? [] : [[memory, found] as const];
   });
 }
 
-/** Memories that carry our key and are not in the ledger. */
+/** Memories with a memory key that is not in the ledger. */
 async function findExtra(seen: Iterable<StoredCopy>, { logbook }: ReconcileDeps): Promise<readonly BackendFinding[]> {
-  const marked = [...seen].filter(({ memoryKey }) => memoryKey !== undefined);
+  const keyed = [...seen].filter(({ memoryKey }) => memoryKey !== undefined);
   const extra: BackendFinding[] = [];
-  for (let at = 0; at < marked.length; at += PAGE) {
-    const some = marked.slice(at, at + PAGE);
-    const rows = await logbook.ledger.byKeys(some.map(({ memoryKey }) => memoryKey ?? ''));
+  for (let at = 0; at < keyed.length; at += PAGE) {
+    const page = keyed.slice(at, at + PAGE);
+    const rows = await logbook.ledger.byKeys(page.map(({ memoryKey }) => memoryKey ?? ''));
     const known = new Set(rows.map(({ memoryKey }) => memoryKey));
-    extra.push(...some.filter(({ memoryKey }) => !known.has(memoryKey ?? '')).map(extraMemory));
+    extra.push(...page.filter(({ memoryKey }) => !known.has(memoryKey ?? '')).map(extraMemory));
   }
   return extra;
 }
@@ -90,7 +90,7 @@ export async function checkBackend(
       findings.push(found);
       if (!options.repairs) continue;
       if (await repairMemory(row, found, deps)) repaired += 1;
-      else await giveUpMemory(row, found, deps);
+      else await voidMemory(row, found, deps);
     }
     checked += page.length;
     after = page.at(-1)?.seq ?? after;

@@ -40,20 +40,20 @@ function finding(memory: LedgerMemory, kind: FindingKind, actual: string | null)
 /**
  * Compares a memory of the ledger with the backend's; undefined when they agree.
  *
- * @param isOthers whether a hash is that of another memory of the ledger
+ * @param isOtherMemory whether a hash is that of another memory of the ledger
  */
 export function compareMemory(
   memory: LedgerMemory,
   seen: StoredCopy | undefined,
-  isOthers: (sha: string) => boolean,
+  isOtherMemory: (sha: string) => boolean,
 ): BackendFinding | undefined {
   if (seen === undefined) return finding(memory, 'missing', null);
-  if (seen.sha !== memory.payloadSha) return finding(memory, isOthers(seen.sha) ? 'merged' : 'altered', seen.sha);
+  if (seen.sha !== memory.payloadSha) return finding(memory, isOtherMemory(seen.sha) ? 'merged' : 'altered', seen.sha);
   if (seen.space !== undefined && seen.space !== memory.space) return finding(memory, 'moved', seen.sha);
   return undefined;
 }
 
-/** A memory in the backend that carries our key and is not in the ledger. */
+/** The finding for a memory in the backend whose memory key is not in the ledger. */
 export function extraMemory(seen: StoredCopy): BackendFinding {
   return {
     memory_key: seen.memoryKey ?? null,

@@ -4,7 +4,7 @@ import { type BackendMemory, isCodedError } from 'mortise/sdk';
 import type { StoredCopy } from './compare-memory.js';
 
 const PAGE = 500;
-const READS_AT_ONCE = 8;
+const READ_CONCURRENCY = 8;
 const READ_MS = 10_000;
 
 function copyOf({ id, content, space, metadata, createdAt }: BackendMemory): StoredCopy {
@@ -49,11 +49,11 @@ export async function readBackend(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, StoredCopy>> {
   const seen = new Map<string, StoredCopy>();
-  for (let at = 0; at < ids.length; at += READS_AT_ONCE) {
+  for (let at = 0; at < ids.length; at += READ_CONCURRENCY) {
     signal.throwIfAborted();
-    const some = ids.slice(at, at + READS_AT_ONCE);
-    const found = await Promise.all(some.map((id) => memory.get(id, { signal, timeoutMs: READ_MS })));
-    for (const [index, one] of found.entries()) if (one) seen.set(some[index] ?? one.id, copyOf(one));
+    const batch = ids.slice(at, at + READ_CONCURRENCY);
+    const found = await Promise.all(batch.map((id) => memory.get(id, { signal, timeoutMs: READ_MS })));
+    for (const [index, one] of found.entries()) if (one) seen.set(batch[index] ?? one.id, copyOf(one));
   }
   return seen;
 }

@@ -80,23 +80,23 @@ export async function repairMemory(
 }
 
 /**
- * Marks a memory void whose text is lost: the backend lost it and the ledger has only its hash. Storing it again then
- * works; before, it would count as a duplicate.
+ * Marks a memory void if its text is lost: the backend lost it and the ledger has only its hash. It can then be stored
+ * again, and no longer counts as a duplicate.
  *
  * @returns false when the memory exists, can be repaired, or was changed concurrently.
  */
-export async function giveUpMemory(
+export async function voidMemory(
   memory: LedgerMemory,
   { finding }: BackendFinding,
   { database, logbook, audit, memory: backend }: ReconcileDeps,
 ): Promise<boolean> {
   if ((finding !== 'missing' && finding !== 'altered') || memory.payload !== null) return false;
   const { memoryKey, backendMemoryId } = memory;
-  // Not listed does not mean lost: ask the backend for the id.
+  // A listing may be incomplete, so the memory is read by its id.
   if (finding === 'missing' && (await backend.get(backendMemoryId ?? '')) !== null) return false;
   return database.transaction(async (trx) => {
     if (!(await logbook.ledger.markVoid(memoryKey, { trx }))) return false;
-    // Not a redirect: invariant 1 counts those against outbox rows, and there is none.
+    // Not a redirect: invariant 1 requires an outbox row for each redirect.
     await audit.write(repairEntry(memory, finding, { action: 'reject', status: 'failed' }), { trx });
     return true;
   });

@@ -32,16 +32,16 @@ interface MemoryDeps {
 }
 
 const templates = `${codexRoot}/templates/memories`;
-/** Newest rows of a chat that are looked at. */
+/** Maximum rows of a chat that are read, the newest ones. */
 const maxRows = 1_000;
-/** Characters of raw memories that are kept; the oldest ones are part of the memory by then. */
+/** Maximum characters of raw memories; the oldest ones are part of the memory by then. */
 const maxRawLength = 200_000;
-/** One model call, milliseconds. */
+/** Time limit of one model call, milliseconds. */
 const callLimitMs = 300_000;
 
 /**
- * Writes what is worth remembering of a chat after its `/memory` turn: one model call extracts it, another merges it into the
- * memories. One job at a time, since all of them change the same files.
+ * Updates the memories after a `/memory` turn: one model call extracts memories from the chat, another merges them into the
+ * existing ones. Jobs run one at a time, since all of them change the same files.
  */
 export class MemoryJobs {
   readonly #deps: MemoryDeps;
@@ -58,7 +58,7 @@ export class MemoryJobs {
       const { signal } = this.#stopping;
       if (signal.aborted) return;
       try {
-        await remember(this.#deps, task, signal);
+        await updateMemories(this.#deps, task, signal);
       } catch (error) {
         const code = isCodedError(error) ? error.code : undefined;
         const reason = error instanceof Error && code === undefined ? error.name : undefined;
@@ -78,7 +78,7 @@ export class MemoryJobs {
   }
 }
 
-async function remember(deps: MemoryDeps, task: CompletedTask, signal: AbortSignal): Promise<void> {
+async function updateMemories(deps: MemoryDeps, task: CompletedTask, signal: AbortSignal): Promise<void> {
   const { principal, correlationId, chatId, turnId } = task;
   const model = await deps.models.resolve(task.model);
   const { messages } = await deps.sessions.display({ chatId }, { limit: maxRows });
@@ -118,7 +118,7 @@ async function remember(deps: MemoryDeps, task: CompletedTask, signal: AbortSign
   deps.log.info({ turn_id: turnId }, 'the memories of a chat were written');
 }
 
-/** Half of what the model can read: the rest is for instructions and the answer. */
+/** Half of the model's context: the rest is for instructions and the answer. */
 function tokensFor({ limits }: ResolvedModel): number {
   return Math.floor((limits.context ?? 128_000) / 2);
 }
@@ -156,7 +156,7 @@ async function read(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }
 
-/** A folder of the workspace must not lead out of it through a link; another one was chosen by the administrator. */
+/** Confines a path below the workspace, so that no link leads out of it. Any other folder was chosen by the administrator. */
 async function write({ files, workspace }: MemoryDeps, path: string, content: string): Promise<void> {
   const below = workspacePath(workspace, path);
   const target = isAbsolute(below) ? path : await files.confine(workspace, below);

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject, MortiseError } from 'mortise/sdk';
 
-/** What one chat adds to the memories. */
+/** The memories from one chat. */
 export interface Extract {
   readonly summary: string;
-  /** Name of the summary's file, without its ending. */
+  /** Name of the summary's file, without its extension. */
   readonly slug: string;
   readonly memory: string;
 }
@@ -20,7 +20,7 @@ export function readConsolidation(answer: string): { readonly memory: string; re
   return { memory: textOf(memory), summary: textOf(summary) };
 }
 
-/** Models put JSON into prose or a code block. */
+/** Models may put JSON into prose or a code block. */
 function readObject(answer: string): JsonObject {
   try {
     const value: unknown = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1));

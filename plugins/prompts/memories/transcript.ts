@@ -1,7 +1,7 @@
 import { estimateTokens } from 'mortise/contracts/models';
 import type { StoredMessage } from 'mortise/contracts/sessions';
 
-/** Code points of a tool's result that are worth reading. */
+/** Maximum code points of a tool's result. */
 const maxToolTextLength = 500;
 
 /** The newest messages of a chat that fit, oldest first. */

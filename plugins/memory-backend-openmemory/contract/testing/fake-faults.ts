@@ -1,7 +1,7 @@
 /** Requests to the server, by their name in scripts. */
 export type FakeCall = 'health' | 'add' | 'search' | 'get' | 'list';
 
-/** A failure of one request. `apply`: the memory is stored all the same. */
+/** A failure of one request. `apply`: the memory is stored nevertheless. */
 export type FakeFault =
   | {
       readonly kind: 'status';
@@ -32,7 +32,7 @@ export type FakeFault =
   | { readonly kind: 'success-false' }
   /** Nothing is stored; the response has another memory's id (default: the last one). `silent`: without a mark. */
   | { readonly kind: 'merge'; readonly into?: string; readonly silent?: boolean }
-  /** A search returns these hits, whatever the query. */
+  /** A search returns these hits for any query. */
   | { readonly kind: 'hits'; readonly hits: readonly object[] };
 
 /** Selects the fault of the next request, if any. */

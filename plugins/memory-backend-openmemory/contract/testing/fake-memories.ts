@@ -10,7 +10,7 @@ export interface FakeMemory {
   readonly createdAt: number;
 }
 
-/** One applied write, whatever its response. */
+/** One applied write, regardless of its response. */
 export interface JournalEntry {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -72,7 +72,7 @@ export function createFakeMemories(options: {
   let last: FakeMemory | undefined;
   let count = 0;
 
-  const note = (as: JournalEntry['as'], memory: FakeMemory, given: NewFakeMemory): FakeMemory => {
+  const record = (as: JournalEntry['as'], memory: FakeMemory, given: NewFakeMemory): FakeMemory => {
     const entry: JournalEntry = { seq: journal.length + 1, at: Date.now(), as, id: memory.id, ...given };
     journal.push(entry);
     if (options.journalFile !== undefined) appendFileSync(options.journalFile, `${JSON.stringify(entry)}\n`);
@@ -82,13 +82,13 @@ export function createFakeMemories(options: {
   const store = (given: NewFakeMemory): FakeMemory => {
     const { idempotencyKey: key, ...fields } = given;
     const known = options.idempotent && key !== null ? byId.get(idOfKey.get(key) ?? '') : undefined;
-    if (known !== undefined) return note('repeated', known, given);
+    if (known !== undefined) return record('repeated', known, given);
     count += 1;
     const memory = { id: `om-${count}`, createdAt: Date.now(), ...fields };
     byId.set(memory.id, memory);
     if (key !== null) idOfKey.set(key, memory.id);
     last = memory;
-    return note('stored', memory, given);
+    return record('stored', memory, given);
   };
 
   return {
@@ -97,7 +97,7 @@ export function createFakeMemories(options: {
     store,
     merge(given, into) {
       const target = into === undefined ? last : byId.get(into);
-      return target === undefined ? store(given) : note('merged', target, given);
+      return target === undefined ? store(given) : record('merged', target, given);
     },
     search(query, accepts, limit) {
       const scoreOf = scorer(query);

@@ -7,7 +7,7 @@ import type { FakeHit, FakeMemories, FakeMemory, NewFakeMemory } from './fake-me
 export type FakeDialect = 'search' | 'query';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const numberOf = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise);
+const numberOf = (value: unknown, fallback: number): number => (typeof value === 'number' ? value : fallback);
 
 /** The memory in a request to store; undefined for an invalid body. */
 function newMemoryOf(dialect: FakeDialect, body: unknown, idempotencyKey: string | null): NewFakeMemory | undefined {
@@ -48,12 +48,12 @@ function searchBody({ dialect, hitsWithMetadata }: Call, memories: FakeMemories,
   const filters = isJsonObject(body.filters) ? body.filters : {};
   const from = numberOf(filters.startTime, Number.NEGATIVE_INFINITY);
   const to = numberOf(filters.endTime, Number.POSITIVE_INFINITY);
-  const lowest = numberOf(filters.min_score, 0);
+  const minScore = numberOf(filters.min_score, 0);
   const userId = dialect === 'search' ? body.user_id : undefined;
   const accepts = (memory: FakeMemory) =>
     (userId === undefined || memory.userId === userId) && memory.createdAt >= from && memory.createdAt <= to;
   const limit = numberOf(dialect === 'search' ? body.limit : body.k, 10);
-  const hits = memories.search(textOf(body.query), accepts, limit).filter(({ score }) => score >= lowest);
+  const hits = memories.search(textOf(body.query), accepts, limit).filter(({ score }) => score >= minScore);
   return hitsBody(
     dialect,
     hits.map((hit) => hitBody(hitsWithMetadata, hit)),

@@ -2,13 +2,13 @@ import { seededRandom } from 'mortise/sdk/testing';
 import { createTexts } from './texts.js';
 
 export interface Message {
-  /** In words, unique. */
+  /** Unique. */
   readonly text: string;
   /** Number of its conversation. */
   readonly conversation: number;
 }
 
-/** A question to one conversation, and the messages that answer it, by their index. */
+/** A question about one conversation, and the indexes of the messages that answer it. */
 export interface Question {
   readonly query: string;
   readonly conversation: number;
@@ -25,8 +25,8 @@ const episodeLength = 9;
 const topicWords = 10;
 
 /**
- * Long conversations with questions. People talk about one thing for some messages, but do not repeat its words in each: a
- * question often has more words of the messages around the answer than of the answer.
+ * Long conversations with questions. A topic lasts for several messages, but its words are not repeated in each: a
+ * question often shares more words with the messages around the answer than with the answer.
  */
 export function createConversations({ count = 10, length = 400, questions = 30, seed = 1 } = {}): Conversations {
   const random = seededRandom(seed);
@@ -34,7 +34,7 @@ export function createConversations({ count = 10, length = 400, questions = 30, 
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const some = <T>(from: readonly T[], wanted: number): readonly T[] =>
     Array.from({ length: wanted }, () => pick(from));
-  /** Words that are rare enough to be remembered. */
+  /** Rare words, which characterise a topic. */
   const memorable = (wanted: number): readonly string[] =>
     Array.from({ length: wanted }, () => texts.word(40 + Math.floor(random() * 3_000)));
 

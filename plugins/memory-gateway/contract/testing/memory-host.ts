@@ -27,10 +27,10 @@ export async function answerOf(response: Response): Promise<Answer> {
 
 type HeaderList = Readonly<Record<string, string>>;
 
-/** A platform with the memory gateway, and the calls that tests make. */
+/** A test host with the memory gateway, and the calls that tests make. */
 export interface MemoryHost {
   readonly host: TestHost;
-  /** Every table of the memory plugins, past every API. */
+  /** Direct access to the tables of the memory plugins. */
   readonly database: Database;
   readonly schemas: SchemasService;
   store(body: unknown, headers?: HeaderList): Promise<Answer>;

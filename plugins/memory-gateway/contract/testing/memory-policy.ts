@@ -38,7 +38,7 @@ const ordinary: MemoryPolicyRequest = {
   evidence: [],
 };
 
-function judge(
+function runPolicy(
   host: TestHost,
   subject: MemoryPolicySubject,
   sample: Sample,
@@ -66,7 +66,7 @@ const verdicts: Check<MemoryPolicySubject> = {
     for (const [index, { verdict: wanted, ...sample }] of [
       ...(subject.samples ?? [{ verdict: undefined }]).entries(),
     ]) {
-      const outcome = await outcomeOf(() => judge(host, subject, sample));
+      const outcome = await outcomeOf(() => runPolicy(host, subject, sample));
       if (!outcome.ok) issues.push(...errorIssues(outcome.error), 'it throws, which rejects every request');
       else if (wanted && outcome.value?.kind !== wanted)
         issues.push(`sample ${index + 1} got ${outcome.value?.kind} instead of ${wanted}`);
@@ -86,7 +86,7 @@ const hostile: Check<MemoryPolicySubject> = {
       { evidence: [{ uri: 7 }, {}] as MemoryPolicyRequest['evidence'] },
       { actorUserId: null },
     ]) {
-      const outcome = await outcomeOf(() => judge(host, subject, sample));
+      const outcome = await outcomeOf(() => runPolicy(host, subject, sample));
       issues.push(...(outcome.ok ? verdictIssues(outcome.value) : errorIssues(outcome.error)));
     }
     return [...new Set(issues)];
@@ -96,8 +96,8 @@ const hostile: Check<MemoryPolicySubject> = {
 export const memoryPolicySuite: Contract<MemoryPolicySubject> = {
   point: 'memory-policy',
   checks: () => {
-    const call = (host: TestHost, own: MemoryPolicySubject, options?: CallOptions) => judge(host, own, {}, options);
-    const other = (host: TestHost, own: MemoryPolicySubject) => judge(host, own, { content: 'something else' });
+    const call = (host: TestHost, own: MemoryPolicySubject, options?: CallOptions) => runPolicy(host, own, {}, options);
+    const other = (host: TestHost, own: MemoryPolicySubject) => runPolicy(host, own, { content: 'something else' });
     return [
       factsCheck('memory-policy'),
       verdicts,

@@ -1,21 +1,21 @@
 const syllables = 'ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu ral ten mor sil ver con'.split(' ');
 const vocabulary = 20_000;
-/** Common Chinese characters stand together in Unicode from here. */
+/** The first of the CJK Unified Ideographs. */
 const firstCharacter = 0x4e00;
 const characters = 3_000;
 
 /**
- * Texts in a repeatable order: the same seed gives the same ones. How often a word comes follows Zipf's law, as in real
- * texts: a few are everywhere, most are rare.
+ * Reproducible texts: the same seed gives the same sequence. Word frequencies follow Zipf's law, as in natural texts: a few
+ * words are everywhere, most are rare.
  */
 export interface Texts {
-  /** English-like, of as many characters. */
+  /** English-like, with this number of characters. */
   english(length: number): string;
-  /** Every third one Chinese. */
+  /** One in three is Chinese. */
   mixed(length: number): string;
-  /** The word with this rank of frequency, from 0. */
+  /** The word with this frequency rank, from 0. */
   word(rank: number): string;
-  /** Three words, or as much Chinese, of middling frequency: what people search for. */
+  /** Three words, or four Chinese characters, of medium frequency: a typical search. */
   question(): string;
 }
 

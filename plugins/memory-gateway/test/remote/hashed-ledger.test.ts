@@ -25,11 +25,11 @@ describe('a ledger that keeps only hashes', () => {
       remote.server.lose('om-1');
       const some = await newest();
       expect(texts(some)).to.deep.equal(['Second']);
-      expect(some.message).to.contain('1 of the newest memories is kept without a text here');
+      expect(some.message).to.contain('1 of the newest memories has no text in the ledger');
       await remote.server.stop();
       const none = await newest();
       expect(none).to.deep.include({ ok: true, results: [], degraded: true });
-      expect(none.message).to.match(/^Degraded query .*; 2 of the newest memories are kept without a text here\.$/);
+      expect(none.message).to.match(/^Degraded query .*; 2 of the newest memories have no text in the ledger\.$/);
     });
   });
 });
