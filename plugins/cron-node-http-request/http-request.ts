@@ -34,9 +34,12 @@ export function httpRequestNode(facts: CronNodeFacts, fetch: GuardedFetch): Cron
       if (!isHttpUrl(url)) throw failed('the rendered url is not an http or https URL');
       const response = await send(fetch, url, params, ctx);
       const accepted = params.accept_status as readonly number[] | undefined;
-      const { bytes, isCut } = await readBody(response);
+      const { bytes, isCut } = await readBody(response).catch((cause: unknown) => {
+        ctx.signal.throwIfAborted();
+        throw failed(`the answer of ${hostOf(url)} broke off`, cause);
+      });
       const isAccepted = accepted ? accepted.includes(response.status) : response.ok;
-      if (!isAccepted) throw failed(`the server answered with status ${response.status}`);
+      if (!isAccepted) throw failed(`${hostOf(url)} answered with status ${response.status}`);
       const text = new TextDecoder().decode(bytes);
       const json = isCut ? undefined : jsonOf(response, text);
       return {
@@ -54,6 +57,11 @@ export function httpRequestNode(facts: CronNodeFacts, fetch: GuardedFetch): Cron
 
 function isHttpUrl(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+}
+
+/** Host and port alone: the rest of an address may hold secrets. */
+function hostOf(url: string): string {
+  return new URL(url).host;
 }
 
 function pair(name: string, value: string | null): [string, string][] {
@@ -78,7 +86,7 @@ async function send(
   } catch (error) {
     signal.throwIfAborted();
     if (isCodedError(error)) throw error;
-    throw failed('the server could not be reached', error);
+    throw failed(`${hostOf(url)} could not be reached`, error);
   }
 }
 

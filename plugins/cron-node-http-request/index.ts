@@ -5,7 +5,6 @@ import { httpRequestNode } from './http-request.js';
 export default function cronNodeHttpRequest(): PluginDefinition {
   return {
     key: 'cron-node-http-request',
-    register() {},
     start(host) {
       const facts = host.facts('cron-node', 'http_request');
       host.contribute('cron-node', 'http_request', httpRequestNode(facts, host.use('fetch')));

@@ -4,5 +4,5 @@ import { startKb } from './start-kb.js';
 
 /** The knowledge base: `/kb/*`, `mortise kb …`, the tools `kb_search` and `kb_read`, and the service `kb`. */
 export default function kb(): PluginDefinition<Config> {
-  return { key: 'kb', register() {}, start: startKb };
+  return { key: 'kb', start: startKb };
 }

@@ -41,7 +41,7 @@ export async function openSkills({ host, database, audit, folders }: StoreDeps):
     read: () => readSkills(database),
     prepare: (skills) => folders.write(skills, host.log),
   });
-  const changes = new SkillChanges(database, audit, snapshot);
+  const changes = new SkillChanges(audit, snapshot);
   return {
     list: () => snapshot.current.map((skill) => ({ ...skill, path: folders.pathOf(skill.name) })),
     parse: readSkillBody,
@@ -89,12 +89,10 @@ export async function openSkills({ host, database, audit, folders }: StoreDeps):
 
 /** Changes rows together with their audit row, and shows the change to the next request. */
 class SkillChanges {
-  readonly #database: Database;
   readonly #audit: AuditService;
   readonly #snapshot: StoredSnapshot<readonly StoredSkill[]>;
 
-  constructor(database: Database, audit: AuditService, snapshot: StoredSnapshot<readonly StoredSkill[]>) {
-    this.#database = database;
+  constructor(audit: AuditService, snapshot: StoredSnapshot<readonly StoredSkill[]>) {
     this.#audit = audit;
     this.#snapshot = snapshot;
   }
@@ -121,13 +119,8 @@ class SkillChanges {
         },
         { trx },
       );
-      await this.#database.notify(channel, operation, { trx });
     };
-    return storing(async () => {
-      if (options?.trx) return write(options.trx);
-      await this.#database.transaction(write);
-      await this.#snapshot.refresh();
-    });
+    return storing(() => this.#snapshot.change(operation, write, options?.trx));
   }
 }
 

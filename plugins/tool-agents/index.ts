@@ -10,7 +10,6 @@ const orphanCheckMs = 15_000;
 export default function toolAgents(): PluginDefinition {
   return {
     key: 'tool-agents',
-    register() {},
     async start(host) {
       const database = host.use('database');
       const instances = host.use('instances');

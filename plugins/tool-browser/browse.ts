@@ -1,4 +1,5 @@
-import { type CommandLine, type RunningCommand, startProgram } from 'mortise/contracts/tool-shell';
+import { batchResult } from 'mortise/contracts/agent';
+import { type CommandLine, type RunningCommand, runToEnd, startProgram } from 'mortise/contracts/tool-shell';
 import { type GuardedFetch, isCodedError, MortiseError, startDeadline } from 'mortise/sdk';
 
 export interface BrowserItem {
@@ -19,17 +20,13 @@ const maxSeconds = 600;
 const maxOutput = 32 * 1_024;
 /** A browser has many processes. */
 const processLimit = 512;
-/** Exit code of an agent that took too long, as of the program `timeout`. */
-const timedOut = 124;
 const addressCheckMs = 10_000;
 
 /** Gives tasks to the browser agent, one after another. */
 export async function browse(items: readonly BrowserItem[], deps: BrowserDeps, signal: AbortSignal): Promise<object> {
   const results: Awaited<ReturnType<typeof browseOne>>[] = [];
   for (const item of items) results.push(await browseOne(item, deps, signal));
-  const [only] = results;
-  if (only && results.length === 1) return only;
-  return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join('\n\n') };
+  return batchResult(results);
 }
 
 async function browseOne({ task, url, timeout_seconds: seconds }: BrowserItem, deps: BrowserDeps, signal: AbortSignal) {
@@ -39,23 +36,11 @@ async function browseOne({ task, url, timeout_seconds: seconds }: BrowserItem, d
   const startedAt = performance.now();
   const running = await startAgent(task, deps);
   const limit = seconds === undefined || !(seconds > 0) ? usualSeconds : Math.min(seconds, maxSeconds);
-  const deadline = startDeadline(limit * 1_000, signal);
-  const kill = () => running.kill();
-  deadline.signal.addEventListener('abort', kill, { once: true });
-  if (deadline.signal.aborted) kill();
-  try {
-    const end = await running.ended();
-    signal.throwIfAborted();
-    const exitCode = deadline.expired ? timedOut : end.exitCode;
-    const output = running.output.take().trimEnd();
-    const note = exitCode === 0 ? [] : [`(browser agent exited with code ${exitCode})`];
-    const text = [...note, ...(output === '' ? [] : [output])].join('\n') || '(browser agent reported nothing)';
-    const duration = Math.round(performance.now() - startedAt);
-    return { ok: true, task, exit_code: exitCode, output, duration_ms: duration, ...reported(output), text };
-  } finally {
-    deadline.signal.removeEventListener('abort', kill);
-    deadline.close();
-  }
+  const { exitCode, text: output } = await runToEnd(running, limit * 1_000, signal);
+  const note = exitCode === 0 ? [] : [`(browser agent exited with code ${exitCode})`];
+  const text = [...note, ...(output === '' ? [] : [output])].join('\n') || '(browser agent reported nothing)';
+  const duration = Math.round(performance.now() - startedAt);
+  return { ok: true, task, exit_code: exitCode, output, duration_ms: duration, ...reported(output), text };
 }
 
 async function startAgent(task: string, { agentDir, environment }: BrowserDeps): Promise<RunningCommand> {

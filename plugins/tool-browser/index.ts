@@ -10,7 +10,6 @@ import type { Config } from './config.generated.js';
 export default function toolBrowser(): PluginDefinition<Config> {
   return {
     key: 'tool-browser',
-    register() {},
     async start(host) {
       const { config, log } = host;
       if (!config.enabled) return;

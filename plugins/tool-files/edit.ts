@@ -1,3 +1,4 @@
+import { batchResult } from 'mortise/contracts/agent';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { isCodedError } from 'mortise/sdk';
 import { inputError } from './errors.js';
@@ -19,9 +20,7 @@ export function edit(items: readonly EditItem[], files: WorkspaceFiles): Promise
     const results: Edited[] = [];
     for (const item of items) results.push(await editOne(item, texts, files));
     await files.commit([...texts].map(([real, content]) => ({ real, content })));
-    const [only] = results;
-    if (only && results.length === 1) return only;
-    return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join('\n') };
+    return batchResult(results, '\n');
   });
 }
 

@@ -11,7 +11,6 @@ import { type ViewItem, view } from './view.js';
 export default function toolFiles(): PluginDefinition<Config> {
   return {
     key: 'tool-files',
-    register() {},
     start(host) {
       const files = openWorkspaceFiles({
         paths: host.use('settings'),

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { batchResult } from 'mortise/contracts/agent';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { inputError } from './errors.js';
 import { linesOf } from './lines.js';
@@ -15,9 +16,7 @@ export interface ViewItem {
 export async function view(items: readonly ViewItem[], files: WorkspaceFiles): Promise<object> {
   const results: { readonly text: string }[] = [];
   for (const item of items) results.push(await viewOne(item, files));
-  const [only] = results;
-  if (only && results.length === 1) return only;
-  return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join('\n\n') };
+  return batchResult(results);
 }
 
 async function viewOne({ path, start, end }: ViewItem, files: WorkspaceFiles) {

@@ -1,7 +1,6 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { type AcceptDeps, acceptCommand, acceptRoute, listCommand, listRoute } from './accept-tools.js';
 import type { Config } from './config.generated.js';
-import { connect } from './connect.js';
 import { mcpTools } from './migrations/0001-mcp-tools.js';
 import { Pins } from './pins.js';
 import { type ServerDeps, ServerTools } from './server-tools.js';
@@ -10,7 +9,6 @@ import { type ServerDeps, ServerTools } from './server-tools.js';
 export default function toolMcp(): PluginDefinition<Config> {
   return {
     key: 'tool-mcp',
-    register() {},
     async start(host) {
       const database = host.use('database');
       const { workspaceDir, version } = host.use('settings');
@@ -19,8 +17,11 @@ export default function toolMcp(): PluginDefinition<Config> {
       const pins = new Pins(database, host.use('audit'));
       const deps: ServerDeps = {
         pins,
-        connect: (server, hooks) =>
-          connect(server, { ...hooks, fetch, cwd: workspaceDir, version, signal: host.signal }),
+        // The MCP client takes 0.1 s to load, which every start without a server saves.
+        connect: async (server, hooks) => {
+          const { connect } = await import('./connect.js');
+          return connect(server, { ...hooks, fetch, cwd: workspaceDir, version, signal: host.signal });
+        },
         contribute: (key, tool) => host.contribute('tool', key, tool),
         alert: (server, tool) =>
           host.emit('alert', {

@@ -10,7 +10,6 @@ import { updatePlan } from './update-plan.js';
 export default function toolPlan(): PluginDefinition {
   return {
     key: 'tool-plan',
-    register() {},
     async start(host) {
       const database = host.use('database');
       const sessions = host.use('sessions');

@@ -11,7 +11,6 @@ const idleCheckMs = 60_000;
 export default function toolShell(): PluginDefinition<Config> {
   return {
     key: 'tool-shell',
-    register() {},
     start(host) {
       const envs = host.watch('envs');
       const deps: ShellDeps = {

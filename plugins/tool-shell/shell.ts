@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { batchResult } from 'mortise/contracts/agent';
 import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
-import type { CommandLine, RunningCommand } from 'mortise/contracts/tool-shell';
-import { type SettingsService, startDeadline } from 'mortise/sdk';
+import { type CommandLine, type RunningCommand, runToEnd } from 'mortise/contracts/tool-shell';
+import type { SettingsService } from 'mortise/sdk';
 import { findProgram, type SandboxFolders, type ShellChoice, sandboxed, shellLine } from './command-line.js';
 import { shellError } from './errors.js';
 import { maxOutput, startCommand } from './running-command.js';
@@ -82,33 +83,16 @@ export interface ShellItem extends CommandRequest {
 export async function runShell(items: readonly ShellItem[], deps: ShellDeps, signal: AbortSignal): Promise<object> {
   const results: Awaited<ReturnType<typeof runOne>>[] = [];
   for (const item of items) results.push(await runOne(item, deps, signal));
-  const [only] = results;
-  if (only && results.length === 1) return only;
-  return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join('\n\n') };
+  return batchResult(results);
 }
-
-/** Exit code of a command that took too long, as of the program `timeout`. */
-const timedOut = 124;
 
 async function runOne(item: ShellItem, deps: ShellDeps, signal: AbortSignal) {
   const { command, timeout_seconds: seconds } = item;
   signal.throwIfAborted();
   const running = await start(item, deps);
-  const deadline = startDeadline(secondsOf(seconds) * 1_000, signal);
-  const kill = () => running.kill();
-  deadline.signal.addEventListener('abort', kill, { once: true });
-  if (deadline.signal.aborted) kill();
-  try {
-    const end = await running.ended();
-    signal.throwIfAborted();
-    if (end.exceeded) throw tooManyProcesses(deps);
-    const exitCode = deadline.expired ? timedOut : end.exitCode;
-    const output = running.output.take().trimEnd();
-    return { ok: true, command, exit_code: exitCode, output, text: textOf(command, exitCode, output) };
-  } finally {
-    deadline.signal.removeEventListener('abort', kill);
-    deadline.close();
-  }
+  const { exitCode, exceeded, text: output } = await runToEnd(running, secondsOf(seconds) * 1_000, signal);
+  if (exceeded) throw tooManyProcesses(deps);
+  return { ok: true, command, exit_code: exitCode, output, text: textOf(command, exitCode, output) };
 }
 
 export function tooManyProcesses({ processLimit }: ShellDeps) {

@@ -7,7 +7,6 @@ import { searchFacts } from './search-facts.js';
 export default function toolWebSearch(): PluginDefinition<Config> {
   return {
     key: 'tool-web-search',
-    register() {},
     start(host) {
       const { config, log } = host;
       const accounts = accountsOf(config);

@@ -1,3 +1,4 @@
+import { batchResult } from 'mortise/contracts/agent';
 import { type GuardedFetch, isJsonObject, type JsonObject, MortiseError, startDeadline } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { type SearchResult, type ServiceName, services } from './services.js';
@@ -45,9 +46,7 @@ export async function search(items: readonly SearchItem[], deps: SearchDeps, sig
   const asked = items.map((item) => ({ item, query: queryOf(item), account: accountFor(item, deps.accounts) }));
   const results: Awaited<ReturnType<typeof searchOne>>[] = [];
   for (const { item, query, account } of asked) results.push(await searchOne(query, item, account, deps.fetch, signal));
-  const [only] = results;
-  if (only && results.length === 1) return only;
-  return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join('\n\n') };
+  return batchResult(results);
 }
 
 async function searchOne(query: string, item: SearchItem, account: Account, fetch: GuardedFetch, signal: AbortSignal) {

@@ -31,6 +31,13 @@ export interface CompletedTask {
   readonly correlationId: string;
 }
 
+/** The result of a tool that takes several items: that of the only one, or all of them with their texts as one. */
+export function batchResult(results: readonly { readonly text: string }[], separator = '\n\n'): object {
+  const [only] = results;
+  if (only && results.length === 1) return only;
+  return { ok: true, count: results.length, results, text: results.map(({ text }) => text).join(separator) };
+}
+
 declare module 'mortise/sdk' {
   interface Services {
     turns: TurnService;

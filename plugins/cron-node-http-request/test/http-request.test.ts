@@ -29,6 +29,11 @@ describe('an HTTP request of a workflow', () => {
         if (request.url === '/hang') return;
         if (request.url === '/large') return void response.end('x'.repeat(200_000));
         if (request.url === '/gone') response.statusCode = 404;
+        if (request.url === '/broken') {
+          response.writeHead(200, { 'content-length': '100' }).write('half');
+          setImmediate(() => response.destroy());
+          return;
+        }
         response.setHeader('content-type', 'application/json');
         response.end('{"count":3}');
       });
@@ -58,9 +63,21 @@ describe('an HTTP request of a workflow', () => {
 
   it('fails for a status that is not accepted', async () => {
     const failure = await node.run({ url: `${origin}/gone` }, ctx()).catch((error: Error) => error);
-    expect(failure).to.have.property('message', 'the server answered with status 404');
+    expect(failure).to.have.property('message', `${new URL(origin).host} answered with status 404`);
     const { output } = await node.run({ url: `${origin}/gone`, accept_status: [404] }, ctx());
     expect(output).to.have.property('status', 404);
+  });
+
+  it('names the host of a request that fails, and nothing else of its address', async () => {
+    const failureOf = (url: string) => node.run({ url }, ctx()).catch((error: Error) => error);
+    expect(await failureOf('http://user:secret@127.0.0.1:1/path?token=t')).to.deep.include({
+      code: 'http_request_failed',
+      message: '127.0.0.1:1 could not be reached',
+    });
+    expect(await failureOf(`${origin}/broken`)).to.deep.include({
+      code: 'http_request_failed',
+      message: `the answer of ${new URL(origin).host} broke off`,
+    });
   });
 
   it('reads a large answer in part', async () => {

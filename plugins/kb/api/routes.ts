@@ -1,4 +1,4 @@
-import type { Route, RouteRequest } from 'mortise/sdk';
+import { isJsonObject, type JsonObject, type Route, type RouteRequest } from 'mortise/sdk';
 import { kbError } from '../errors.js';
 import type { Job } from '../service/jobs.js';
 import type { KbService } from '../service/knowledge-base.js';
@@ -77,9 +77,9 @@ function invalid(field: string, problem: string): Error {
   return kbError('invalid_request', { field, problem });
 }
 
-function objectOf(body: RouteRequest['body']): Record<string, unknown> {
+function objectOf(body: RouteRequest['body']): JsonObject {
   if (body === undefined) return {};
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
+  if (isJsonObject(body)) return body;
   throw Object.assign(kbError('invalid_request', { field: 'body', problem: 'must be a JSON object' }), {
     code: 'invalid_json',
   });

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 
@@ -43,13 +44,13 @@ export function readFrontMatter(text: string): FrontMatter {
     const reason = why.replace(/[:.\s]+$/, '');
     return { ...none, warning: `The front matter cannot be parsed (${reason}); it is indexed as content.` };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Date) {
+  if (!isJsonObject(value) || value instanceof Date) {
     return { ...none, warning: 'The lines between the delimiters are not a mapping; they are indexed as content.' };
   }
-  return { lines: end + 1, ...factsOf(value as Record<string, unknown>) };
+  return { lines: end + 1, ...factsOf(value) };
 }
 
-function factsOf(value: Record<string, unknown>): Omit<FrontMatter, 'lines'> {
+function factsOf(value: JsonObject): Omit<FrontMatter, 'lines'> {
   const title = textOf(value.title);
   const docType = textOf(value.doc_type);
   const updated = timeOf(value.updated) ?? timeOf(value.date);

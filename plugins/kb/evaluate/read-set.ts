@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { MortiseError } from 'mortise/sdk';
+import { isJsonObject, MortiseError } from 'mortise/sdk';
 import type { Judgements } from './measures.js';
 
 export interface EvaluationSet {
@@ -36,11 +36,10 @@ export function readJsonLines(
     try {
       value = JSON.parse(text);
     } catch {
-      throw badLine(name, line, 'this is no JSON');
+      throw badLine(name, line, 'this is not JSON');
     }
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw badLine(name, line, 'this is no object');
-    return [{ value: value as Record<string, unknown>, line }];
+    if (!isJsonObject(value)) throw badLine(name, line, 'this is not an object');
+    return [{ value, line }];
   });
 }
 

@@ -1,8 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import type { RefreshReport } from '../contract/kb.js';
 import { kbError } from '../errors.js';
-import { commitTimes } from '../scan/commit-times.js';
 import { isBelow, type ScannedFile, scanRepo } from '../scan/scan-repo.js';
 import { takeLease } from './lease.js';
 import { type IndexFile, toUnavailable } from './open-index.js';
@@ -11,7 +11,7 @@ import { chunkingVersion } from './schema.js';
 import { createSourceWriter, type SourceWriter } from './write-source.js';
 
 /** How a refresh reports and is observed. */
-export interface RefreshHooks {
+interface RefreshHooks {
   progress(phase: 'scan' | 'index' | 'finish', done: number, total: number): void;
   isCancelled(): boolean;
   /** The file that is being read, so that one that takes too long can be named. */
@@ -199,4 +199,40 @@ function totals({ database }: IndexFile, repo: number): Pick<RefreshReport, 'tot
     total_files: Number(database.prepare(files).pluck().get([repo])),
     total_chunks: Number(database.prepare(chunks).pluck().get([repo])),
   };
+}
+
+const maxOutput = 256 * 1024 * 1024;
+const limitMs = 30_000;
+
+/** The time of the last commit of every file, epoch milliseconds by path; empty outside a git repository. */
+function commitTimes(root: string): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  let log: string;
+  try {
+    log = execFileSync(
+      'git',
+      [
+        '-C',
+        root,
+        '-c',
+        'core.quotePath=false',
+        'log',
+        '--format=%x01%ct',
+        '--name-only',
+        '--no-renames',
+        '-z',
+        '--relative',
+      ],
+      { encoding: 'utf8', maxBuffer: maxOutput, timeout: limitMs, stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+  } catch {
+    return times;
+  }
+  for (const commit of log.split('\u0001')) {
+    const [seconds, ...paths] = commit.split(/[\0\n]+/);
+    const time = Number(seconds) * 1_000;
+    if (!Number.isFinite(time)) continue;
+    for (const path of paths) if (path !== '' && !times.has(path)) times.set(path, time);
+  }
+  return times;
 }

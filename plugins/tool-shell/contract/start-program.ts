@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { startDeadline } from 'mortise/sdk';
 import { guardCommand } from './guard-command.js';
 import { OutputBuffer } from './output-buffer.js';
 import { killTree, watchProcesses } from './process-tree.js';
@@ -95,6 +96,33 @@ export class Command implements RunningCommand {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
+  }
+}
+
+/** Exit code of a command that took too long, as of the program `timeout`. */
+const timedOut = 124;
+
+/**
+ * Waits for the end of a command, and kills it when its time is over or the signal is aborted.
+ *
+ * @returns its end and its output; the exit code is 124 when its time was over
+ */
+export async function runToEnd(
+  running: RunningCommand,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<CommandEnd & { readonly text: string }> {
+  const deadline = startDeadline(limitMs, signal);
+  const kill = (): void => running.kill();
+  deadline.signal.addEventListener('abort', kill, { once: true });
+  if (deadline.signal.aborted) kill();
+  try {
+    const { exitCode, exceeded } = await running.ended();
+    signal.throwIfAborted();
+    return { exitCode: deadline.expired ? timedOut : exitCode, exceeded, text: running.output.take().trimEnd() };
+  } finally {
+    deadline.signal.removeEventListener('abort', kill);
+    deadline.close();
   }
 }
 
