@@ -3,6 +3,7 @@ import type { AuditService } from 'mortise/contracts/logbook';
 import {
   type AuditEntry,
   type HostEvents,
+  type InstancesService,
   type Logger,
   MortiseError,
   type PlatformChange,
@@ -27,6 +28,7 @@ interface Deps {
   readonly log: Logger;
   readonly plugins: Pick<PluginControl, 'databaseHolder' | 'hurry'>;
   readonly every: StartHost['every'];
+  readonly instances: Pick<InstancesService, 'isAlive'>;
 }
 
 type Outcome = Parameters<AuditService['finalize']>[1];
@@ -39,6 +41,10 @@ interface Unsettled {
 /** Interval in milliseconds at which outcomes that could not be written are retried. */
 const retryEveryMs = 2_000;
 
+/** Interval in milliseconds at which changes of processes that crashed are looked for. */
+const lookEveryMs = 60_000;
+const pageLength = 100;
+
 /** Actions that end the current run of the plugin, and its open transactions. */
 const endsRun: ReadonlySet<string> = new Set(['disable', 'restart']);
 
@@ -49,12 +55,22 @@ const maxUnsettled = 200;
  * Audits every change and every refusal in one row, written as pending before the change. A change that cannot be
  * audited is refused, except for one that restores the audit trail.
  */
-export function auditChanges({ audit, log, plugins, every }: Deps): ChangeAudit {
+export function auditChanges({ audit, log, plugins, every, instances }: Deps): ChangeAudit {
   let unsettled: readonly Unsettled[] = [];
+
+  const look = async (): Promise<void> => {
+    try {
+      if (audit.current) await settleAbandoned(audit.current, instances);
+    } catch (error) {
+      log.debug({ error: messageOf(error) }, 'unfinished admin changes could not be audited');
+    }
+  };
+  every(lookEveryMs, look);
+  void look();
 
   // The change itself may have stopped the plugin that provides the trail.
   audit.onChange((trail) => {
-    if (trail) void settleAll(trail);
+    if (trail) void settleAll(trail).then(look);
   });
 
   every(retryEveryMs, async () => {
@@ -131,6 +147,19 @@ export function auditChanges({ audit, log, plugins, every }: Deps): ChangeAudit 
     }
     return true;
   }
+}
+
+/** Settles the changes of processes that ended before they had recorded the outcome, which is unknown. */
+async function settleAbandoned(trail: AuditService, instances: Deps['instances']): Promise<void> {
+  let after: string | undefined;
+  do {
+    const rows = await trail.pending({ olderThanSeconds: 0, limit: pageLength, after });
+    for (const { auditId, operation, action, instanceId } of rows) {
+      if (!operation.startsWith('admin:') || (await instances.isAlive(instanceId))) continue;
+      await trail.finalize(auditId, { status: 'failed', action, reason: 'admin:outcome_unknown' });
+    }
+    after = rows.length < pageLength ? undefined : rows.at(-1)?.auditId;
+  } while (after !== undefined);
 }
 
 function hintOf(hasTrail: boolean, holder: string | null): string {

@@ -9,12 +9,17 @@ import { configRoute, metricsRoute } from './process-routes.js';
 export default function admin(): PluginDefinition {
   return {
     key: 'admin',
-    register() {},
     start(host) {
       const plugins = host.use('plugins');
       const settings = host.use('settings');
       const trail = host.watch('audit');
-      const audit = auditChanges({ audit: trail, log: host.log, plugins, every: (ms, run) => host.every(ms, run) });
+      const audit = auditChanges({
+        audit: trail,
+        log: host.log,
+        plugins,
+        every: (ms, run) => host.every(ms, run),
+        instances: host.use('instances'),
+      });
       host.on('platform-changed', (event) => auditPlatformChanges(event, trail));
       const changes = { host, plugins, audit };
 

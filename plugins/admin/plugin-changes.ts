@@ -1,5 +1,6 @@
 import {
   isCodedError,
+  isJsonObject,
   MortiseError,
   type PluginControl,
   type PluginRow,
@@ -61,12 +62,12 @@ export function configureRoute(action: 'configure' | 'patchConfig', { plugins, a
     handle: async (request, ctx) => {
       const key = request.params.key ?? '';
       const { body } = request;
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      if (!isJsonObject(body)) {
         const what = action === 'configure' ? 'the configuration' : 'a merge patch of the configuration';
         throw new MortiseError('invalid_request', `The body must be ${what}: a JSON object.`, { status: 400 });
       }
       const applied = await audit(change('configure', key, ctx), () =>
-        plugins[action](key, body as Record<string, unknown>, { by: ctx.principal.id }),
+        plugins[action](key, body, { by: ctx.principal.id }),
       ).catch((error: unknown) => {
         throw withErrorList(error);
       });

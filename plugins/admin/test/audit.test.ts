@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AuditRow } from 'mortise/contracts/logbook';
 import type { Finding } from 'mortise/sdk';
-import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
+import { createTestHost, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 import { codeOf, get, made, rowOf, send } from './support.js';
 
 describe('the audit of admin changes', function () {
@@ -56,6 +56,23 @@ describe('the audit of admin changes', function () {
       'admin:disable allow success admin:done',
       'admin:enable allow success admin:done',
     ]);
+  });
+
+  it('is settled as unknown when the process of the change has crashed', async () => {
+    const options = { plugins: ['admin', 'logbook'], dataDir: temporaryFolder('audit') };
+    host = await createTestHost(options);
+    await host.service('audit').write({
+      operation: 'admin:disable',
+      principal: 'local',
+      action: 'allow',
+      reason: 'admin:asked',
+      status: 'pending',
+    });
+    await get(host, '/admin/plugins');
+    expect(await reported()).to.deep.equal(['admin:disable allow pending admin:asked']);
+    await host.stop();
+    host = await createTestHost(options);
+    await until(async () => (await reported()).includes('admin:disable allow failed admin:outcome_unknown'));
   });
 
   it('does not prevent a change when the last good copy of plugins.json cannot be written', async () => {
