@@ -24,7 +24,6 @@ const countersMs = 30 * 24 * 3_600_000;
 export default function channelQq(): PluginDefinition<Config> {
   return {
     key: 'channel-qq',
-    register() {},
     async start(host) {
       const database = host.use('database');
       await database.migrate([qqTables]);

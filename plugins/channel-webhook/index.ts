@@ -5,7 +5,6 @@ import { checkWebhook, sendWebhook } from './send-webhook.js';
 export default function channelWebhook(): PluginDefinition {
   return {
     key: 'channel-webhook',
-    register() {},
     start(host) {
       const fetch = host.use('fetch');
       host.contribute('channel', 'webhook', {

@@ -145,7 +145,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
       .merge(row);
   };
 
-  const change = async (
+  const change = (
     audited: ChannelChange,
     ctx: CallContext,
     write: (trx: Transaction) => Promise<unknown>,
@@ -154,10 +154,8 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
     const run = async (trx: Transaction): Promise<void> => {
       await write(trx);
       await writeAudit(audited, ctx, trx);
-      await database.notify(notified, audited.operation, { trx });
     };
-    await storing(() => (outer ? run(outer) : database.transaction(run)));
-    if (!outer) await storing(() => snapshot.refresh());
+    return storing(() => snapshot.change(audited.operation, run, outer));
   };
 
   return {

@@ -69,7 +69,7 @@ export async function openEnvs({ host, database, secrets, audit }: StoreDeps): P
       trx ? { trx } : {},
     );
   };
-  const change = async (
+  const change = (
     audited: EnvChange,
     ctx: CallContext,
     write: (trx: Transaction) => Promise<unknown>,
@@ -78,10 +78,8 @@ export async function openEnvs({ host, database, secrets, audit }: StoreDeps): P
     const run = async (trx: Transaction): Promise<void> => {
       await write(trx);
       await writeAudit(audited, ctx, trx);
-      await database.notify(channel, audited.operation, { trx });
     };
-    await storing(() => (outer ? run(outer) : database.transaction(run)));
-    if (!outer) await storing(() => snapshot.refresh());
+    return storing(() => snapshot.change(audited.operation, run, outer));
   };
 
   return {

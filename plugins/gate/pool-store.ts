@@ -54,20 +54,16 @@ export class PoolStore implements PoolPersistence {
   async claim(obsId: string): Promise<boolean | undefined> {
     if (this.#off || !this.#writes.open) return undefined;
     await this.#writes.flush();
-    const claimed = await this.#database.statement(
-      'update {gate.pool_entries} set released_at = ? where obs_id = ? and released_at is null',
-      [this.#host.use('schedule').now(), obsId],
-    );
-    if (claimed.changes === 1) return true;
-    const { rows } = await this.#database.statement('select 1 as known from {gate.pool_entries} where obs_id = ?', [
-      obsId,
-    ]);
-    return rows.length > 0 ? false : undefined;
+    const entry = this.#entries().where({ obs_id: obsId });
+    const released_at = this.#host.use('schedule').now();
+    if ((await entry.clone().whereNull('released_at').update({ released_at })) === 1) return true;
+    const known: unknown = await entry.first('obs_id');
+    return known === undefined ? undefined : false;
   }
 
   async unclaim(obsId: string): Promise<void> {
     if (this.#off || !this.#writes.open) return;
-    await this.#database.statement('update {gate.pool_entries} set released_at = null where obs_id = ?', [obsId]);
+    await this.#entries().where({ obs_id: obsId }).update({ released_at: null });
   }
 
   /** Loads the entries that an earlier process stored. */
@@ -84,15 +80,22 @@ export class PoolStore implements PoolPersistence {
     return this.#writes.close();
   }
 
+  #entries() {
+    return this.#database.query()(this.#database.table('gate.pool_entries'));
+  }
+
   /** Oldest first. */
   async #load(): Promise<readonly PooledItem[]> {
     const loaded: PooledItem[] = [];
     for (const pool of ['drop', 'sink', 'tool'] as const) {
-      const { rows } = await this.#database.statement<PoolRow>(
-        `select pool, decision, observation, at, position, released_at, principal from {gate.pool_entries}
-         where pool = ? order by at desc, position desc limit ?`,
-        [pool, poolSize],
-      );
+      const rows: PoolRow[] = await this.#entries()
+        .select('pool', 'decision', 'observation', 'at', 'position', 'released_at', 'principal')
+        .where({ pool })
+        .orderBy([
+          { column: 'at', order: 'desc' },
+          { column: 'position', order: 'desc' },
+        ])
+        .limit(poolSize);
       loaded.push(...rows.reverse().map(itemOf));
     }
     return loaded;

@@ -68,12 +68,9 @@ export function createStorage(
 /** The key that signs interrupted requests: created by the first process that needs it, shared by all replicas. */
 export async function readSigningKey(database: Database, now: number): Promise<Buffer> {
   const created = randomBytes(32).toString('base64url');
-  await database.statement(
-    `insert into {logbook.mcp_keys} (id, secret, created_at) values ('request-state', ?, ?) on conflict (id) do nothing`,
-    [created, now],
-  );
-  const { rows } = await database.statement<{ secret: string }>(
-    `select secret from {logbook.mcp_keys} where id = 'request-state'`,
-  );
-  return Buffer.from(rows[0]?.secret ?? created, 'base64url');
+  const keys = database.query()(database.table('logbook.mcp_keys'));
+  const id = 'request-state';
+  await keys.clone().insert({ id, secret: created, created_at: now }).onConflict('id').ignore();
+  const stored: { readonly secret: string } | undefined = await keys.where({ id }).first('secret');
+  return Buffer.from(stored?.secret ?? created, 'base64url');
 }

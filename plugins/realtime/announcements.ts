@@ -10,7 +10,7 @@ const pushBytes = 5_000;
 /** Pushes of one notification together, bytes: it holds 7,000. */
 const notificationBytes = 6_500;
 
-export interface AnnouncementParts {
+export interface AnnouncementDeps {
   readonly database: Pick<Database, 'dialect' | 'notify' | 'listen'>;
   readonly watchers: Watchers;
   readonly sessions: Pick<SessionsService, 'getTurn'>;
@@ -23,7 +23,7 @@ export interface AnnouncementParts {
  * notification is on its way goes together in the next one.
  */
 export class Announcements implements Disposable {
-  readonly #parts: AnnouncementParts;
+  readonly #deps: AnnouncementDeps;
   readonly #self = randomUUID();
   /** As JSON, in order. */
   #waiting: string[] = [];
@@ -31,12 +31,12 @@ export class Announcements implements Disposable {
   #passing = Promise.resolve();
   #listening: Disposable | undefined;
 
-  constructor(parts: AnnouncementParts) {
-    this.#parts = parts;
+  constructor(deps: AnnouncementDeps) {
+    this.#deps = deps;
   }
 
   async listen(): Promise<void> {
-    this.#listening = await this.#parts.database.listen(channel, (announced) => {
+    this.#listening = await this.#deps.database.listen(channel, (announced) => {
       const [from, ...pushes] = JSON.parse(announced) as [string, ...Push[]];
       // One after the other: a push that has to be read must not be passed by those behind it.
       if (from !== this.#self) this.#passing = this.#passing.then(() => this.#pass(pushes));
@@ -44,7 +44,7 @@ export class Announcements implements Disposable {
   }
 
   async announce(push: Push): Promise<void> {
-    const { database, watchers, sessions } = this.#parts;
+    const { database, watchers, sessions } = this.#deps;
     await pushToWatchers(watchers, sessions, push);
     if (database.dialect !== 'postgres') return;
     this.#waiting.push(announced(push));
@@ -58,7 +58,7 @@ export class Announcements implements Disposable {
   }
 
   async #pass(pushes: readonly Push[]): Promise<void> {
-    const { watchers, sessions, log } = this.#parts;
+    const { watchers, sessions, log } = this.#deps;
     for (const push of pushes) {
       try {
         await pushToWatchers(watchers, sessions, push);
@@ -69,7 +69,7 @@ export class Announcements implements Disposable {
   }
 
   async #notifyOthers(): Promise<void> {
-    const { database, log } = this.#parts;
+    const { database, log } = this.#deps;
     while (this.#waiting.length > 0) {
       const together = this.#waiting.splice(0, fitting(this.#waiting));
       try {

@@ -153,10 +153,6 @@ export class Connection implements SocketHandler, CallingSocket {
     this.#outbox.delta(id, text);
   }
 
-  push(id: string, frame: object): void {
-    this.#outbox.send(id, frame);
-  }
-
   own(turnId: string): void {
     this.#own.add(turnId);
     const [oldest] = this.#own;

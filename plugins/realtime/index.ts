@@ -11,7 +11,6 @@ import { socketEgress, Watchers } from './pushes.js';
 export default function realtime(): PluginDefinition<Config> {
   return {
     key: 'realtime',
-    register() {},
     async start(host) {
       const { config, points } = host;
       const database = host.use('database');

@@ -37,7 +37,7 @@ export async function pushToWatchers(
   const facts = push.kind === 'message' ? await messageFacts(push, sessions) : questionFacts(push);
   if (!facts) return;
   for (const [watcher, { id, session }] of watches) {
-    watcher.push(id, { type: 'event', id, data: { kind: push.kind, session_id: session.sessionId, ...facts } });
+    watcher.send(id, { type: 'event', id, data: { kind: push.kind, session_id: session.sessionId, ...facts } });
   }
 }
 
@@ -58,7 +58,7 @@ function questionFacts({ turnId, requestId, state, questions }: Question): objec
 export interface Watcher {
   /** Whether the turn was requested on this socket, which then has the reply already. */
   requested(turnId: string): boolean;
-  push(id: string, frame: object): void;
+  send(id: string, frame: object): void;
 }
 
 interface Watch {

@@ -60,7 +60,7 @@ export function wordFailure(error: unknown, sessionId = ''): WireFailure {
   if (own) return own(error, sessionId);
   if (isWireCode(code)) return wording(error);
   if (code.startsWith('provider_') && !settingCodes.includes(code)) return modelFailure(error);
-  return wording({ ...facts(error), code: code.toUpperCase() });
+  return wording({ ...wording(error), code: code.toUpperCase() });
 }
 
 /** `shutting_down` means PLUGIN_UNAVAILABLE while the process runs on: only the conversation is being stopped. */
@@ -87,10 +87,6 @@ function modelFailure({ message, details }: Failure): WireFailure {
   return wording(wireError('LLM_ERROR', shown));
 }
 
-function wording(failure: Failure): WireFailure {
-  return facts(failure);
-}
-
-function facts({ code, message, details }: Failure): WireFailure {
+function wording({ code, message, details }: Failure): WireFailure {
   return { code, message, ...(details ? { details } : {}) };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ConversationService } from 'mortise/contracts/conversation';
 import type { GateControl } from 'mortise/contracts/gate';
 import type { Alert, Observation, ObservationInput } from 'mortise/sdk';
@@ -25,18 +26,21 @@ export interface PainTotals {
   readonly by_session: Readonly<Record<string, number>>;
 }
 
-/** Sources, sessions and windows remembered; the least recent are evicted. */
-const entryLimit = 1_000;
+/** Sources, sessions or windows; the least recent are evicted. */
+function remembered<Value extends object | number>(): LRUCache<string, Value> {
+  return new LRUCache({ max: 1_000 });
+}
+
 /** Kinds of sources that can cool down. */
 const adapterKinds = ['adapter', 'egress'];
 
 /** Counts pain alerts, cools down adapters that fail repeatedly, and raises an alert about a flood of drops. */
 export class Nociception {
   readonly #deps: NociceptionDeps;
-  readonly #recent = new Map<string, number[]>();
-  readonly #bySource = new Map<string, number>();
-  readonly #bySeverity = new Map<string, number>();
-  readonly #bySession = new Map<string, number>();
+  readonly #recent = remembered<number[]>();
+  readonly #bySource = remembered<number>();
+  readonly #bySeverity = remembered<number>();
+  readonly #bySession = remembered<number>();
   readonly #cooling = new Map<string, () => void>();
   #dropsBefore: number | undefined;
   #suppressedUntil = Number.NEGATIVE_INFINITY;
@@ -48,9 +52,9 @@ export class Nociception {
 
   totals(): PainTotals {
     return {
-      by_source: Object.fromEntries(this.#bySource),
-      by_severity: Object.fromEntries(this.#bySeverity),
-      by_session: Object.fromEntries(this.#bySession),
+      by_source: Object.fromEntries(this.#bySource.entries()),
+      by_severity: Object.fromEntries(this.#bySeverity.entries()),
+      by_session: Object.fromEntries(this.#bySession.entries()),
     };
   }
 
@@ -111,12 +115,11 @@ export class Nociception {
     const now = this.#deps.monotonic();
     const from = now - config.window_sec * 1_000;
     const recent = [...(this.#recent.get(source) ?? []).filter((at) => at > from), now];
-    this.#recent.delete(source);
     if (recent.length < config.burst) {
       this.#recent.set(source, recent);
-      evict(this.#recent);
       return;
     }
+    this.#recent.delete(source);
     const ms = config.adapter_cooldown_sec * 1_000;
     const reason = `${recent.length} pain alerts`;
     this.#deps.conversation.coolDown({ adapter, until: now + ms, reason });
@@ -164,15 +167,6 @@ const internal = {
   actor: { actor_type: 'system', actor_id: 'system' },
 } as const;
 
-function count(counts: Map<string, number>, name: string): void {
-  const known = counts.get(name) ?? 0;
-  counts.delete(name);
-  counts.set(name, known + 1);
-  evict(counts);
-}
-
-function evict(map: Map<string, unknown>): void {
-  if (map.size <= entryLimit) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
+function count(counts: LRUCache<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -30,12 +30,14 @@ interface OverlayRow {
   readonly obs_id: string | null;
 }
 
+function overlays(database: Database, options?: TransactionOption) {
+  return database.query(options)(database.table('gate.overlays'));
+}
+
 /** Reads all stored overrides, including expired ones. */
 export async function readOverlays(database: Database): Promise<readonly Overlay[]> {
-  const { rows } = await database.statement<OverlayRow>(
-    `select layer, override_key, value, expires_at, expires_at - ${database.now.millis} as left_ms, reason, obs_id
-     from {gate.overlays}`,
-  );
+  const leftMs = database.query().raw(`expires_at - ${database.now.millis} as left_ms`);
+  const rows: readonly OverlayRow[] = await overlays(database).select('*', leftMs);
   return rows.map((row) => ({
     layer: row.layer,
     key: row.override_key,
@@ -53,14 +55,12 @@ export async function setOverlay(
   { layer, key, value, leftMs, reason, obsId }: Overlay,
   options: TransactionOption,
 ): Promise<void> {
-  await database.statement(
-    `insert into {gate.overlays} (layer, override_key, value, expires_at, reason, obs_id)
-     values (?, ?, ?, ${database.now.millis} + ?, ?, ?)
-     on conflict (layer, override_key) do update set
-       value = excluded.value, expires_at = excluded.expires_at, reason = excluded.reason, obs_id = excluded.obs_id`,
-    [layer, key, JSON.stringify(value), leftMs === null ? null : Math.round(leftMs), reason, obsId],
-    options,
-  );
+  const expiresAt =
+    leftMs === null ? null : database.query(options).raw(`${database.now.millis} + ?`, [Math.round(leftMs)]);
+  await overlays(database, options)
+    .insert({ layer, override_key: key, value: JSON.stringify(value), expires_at: expiresAt, reason, obs_id: obsId })
+    .onConflict(['layer', 'override_key'])
+    .merge();
 }
 
 /**
@@ -71,20 +71,15 @@ export async function setOverlay(
  */
 export async function removeOverlay(
   database: Database,
-  { layer, key, obsId }: { readonly layer: GateLayer; readonly key: GateOverrideKey; readonly obsId?: string | null },
+  {
+    layer,
+    key,
+    obsId,
+  }: { readonly layer: GateLayer; readonly key: GateOverrideKey; readonly obsId: string | undefined },
   options: TransactionOption,
 ): Promise<boolean> {
-  const { changes } =
-    obsId === undefined
-      ? await database.statement(
-          'delete from {gate.overlays} where layer = ? and override_key = ?',
-          [layer, key],
-          options,
-        )
-      : await database.statement(
-          'delete from {gate.overlays} where layer = ? and override_key = ? and obs_id = ?',
-          [layer, key, obsId],
-          options,
-        );
+  const changes = await overlays(database, options)
+    .where({ layer, override_key: key, ...(obsId !== undefined && { obs_id: obsId }) })
+    .delete();
   return changes > 0;
 }

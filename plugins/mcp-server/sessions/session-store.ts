@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Database, JsonObject, Logger } from 'mortise/sdk';
 import type { Replicas } from '../replicas.js';
 import type { Storage } from '../storage.js';
@@ -44,17 +45,13 @@ export interface SessionStoreDeps {
 
 /** Sessions are rows; those in use are cached. */
 export function createSessionStore({ storage, replicas, log, now }: SessionStoreDeps): SessionStore {
-  const cache = new Map<string, CachedSession>();
+  const cache = new LRUCache<string, CachedSession>({ max: maxCached });
   const onEnd: ((id: string) => void)[] = [];
   const remove = (id: string) => {
     cache.delete(id);
     for (const run of onEnd) run(id);
   };
-  const store = (session: Session) => {
-    cache.delete(session.id);
-    cache.set(session.id, { session, readAt: now() });
-    if (cache.size > maxCached) cache.delete(cache.keys().next().value as string);
-  };
+  const store = (session: Session) => void cache.set(session.id, { session, readAt: now() });
   replicas.on('session', ({ id }) => {
     const cached = cache.get(id);
     if (cached) cached.readAt = 0;

@@ -32,6 +32,10 @@ interface SessionRow {
   readonly expires_at: number;
 }
 
+function sessions(database: Database) {
+  return database.query()(database.table('logbook.mcp_sessions'));
+}
+
 export async function insertSession(
   database: Database,
   session: Session,
@@ -39,24 +43,20 @@ export async function insertSession(
   now: number,
 ): Promise<void> {
   const { codec } = database;
-  await database.statement(
-    `insert into {logbook.mcp_sessions}
-       (id, principal, protocol_version, client_info, capabilities, subscriptions, created_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      session.id,
-      session.principal,
-      session.version,
-      codec.json(clientInfo),
-      codec.json(session.capabilities),
-      codec.json([]),
-      now,
-      session.expiresAt,
-    ],
-  );
+  await sessions(database).insert({
+    id: session.id,
+    principal: session.principal,
+    protocol_version: session.version,
+    client_info: codec.json(clientInfo),
+    capabilities: codec.json(session.capabilities),
+    subscriptions: codec.json([]),
+    created_at: now,
+    expires_at: session.expiresAt,
+  });
 }
 
 export async function findSession(database: Database, id: string, now: number): Promise<Session | undefined> {
+  // On the path of every call whose session is not cached.
   const { rows } = await database.statement<SessionRow>(
     `select id, principal, protocol_version, capabilities, log_level, subscriptions, expires_at
        from {logbook.mcp_sessions} where id = ? and expires_at > ?`,
@@ -79,28 +79,23 @@ export async function findSession(database: Database, id: string, now: number): 
 
 /** Extends a session; never shortens it. */
 export async function extendSession(database: Database, id: string, expiresAt: number): Promise<void> {
-  await database.statement('update {logbook.mcp_sessions} set expires_at = ? where id = ? and expires_at < ?', [
-    expiresAt,
-    id,
-    expiresAt,
-  ]);
+  await sessions(database).where({ id }).where('expires_at', '<', expiresAt).update({ expires_at: expiresAt });
 }
 
 export async function storeLogLevel(database: Database, id: string, level: string): Promise<void> {
-  await database.statement('update {logbook.mcp_sessions} set log_level = ? where id = ?', [level, id]);
+  await sessions(database).where({ id }).update({ log_level: level });
 }
 
 export async function storeSubscriptions(database: Database, id: string, uris: readonly string[]): Promise<void> {
-  await database.statement('update {logbook.mcp_sessions} set subscriptions = ? where id = ?', [
-    database.codec.json(uris),
-    id,
-  ]);
+  await sessions(database)
+    .where({ id })
+    .update({ subscriptions: database.codec.json(uris) });
 }
 
 export async function deleteSession(database: Database, id: string): Promise<void> {
-  await database.statement('delete from {logbook.mcp_sessions} where id = ?', [id]);
+  await sessions(database).where({ id }).delete();
 }
 
 export async function deleteExpiredSessions(database: Database, now: number): Promise<void> {
-  await database.statement('delete from {logbook.mcp_sessions} where expires_at <= ?', [now]);
+  await sessions(database).where('expires_at', '<=', now).delete();
 }

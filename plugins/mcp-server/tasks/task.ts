@@ -1,4 +1,4 @@
-import { type Database, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { type Database, isJsonObject, type JsonObject, type TransactionOption } from 'mortise/sdk';
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
@@ -88,34 +88,33 @@ function taskOf({ codec }: Database, row: TaskRow): Task {
   };
 }
 
+const openStatuses: readonly TaskStatus[] = ['working', 'input_required'];
+
+function tasks(database: Database, options?: TransactionOption) {
+  return database.query(options)(database.table('logbook.mcp_tasks'));
+}
+
 export async function insertTask(database: Database, task: Task, correlationId: string): Promise<void> {
-  await database.statement(
-    `insert into {logbook.mcp_tasks}
-       (id, principal, tool, status, owner, correlation_id, created_at, updated_at, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      task.id,
-      task.principal,
-      task.tool,
-      task.status,
-      task.owner,
-      correlationId,
-      task.createdAt,
-      task.updatedAt,
-      task.expiresAt,
-    ],
-  );
+  await tasks(database).insert({
+    id: task.id,
+    principal: task.principal,
+    tool: task.tool,
+    status: task.status,
+    owner: task.owner,
+    correlation_id: correlationId,
+    created_at: task.createdAt,
+    updated_at: task.updatedAt,
+    expires_at: task.expiresAt,
+  });
 }
 
 export async function findTask(database: Database, id: string): Promise<Task | undefined> {
-  const { rows } = await database.statement<TaskRow>('select * from {logbook.mcp_tasks} where id = ?', [id]);
-  return rows[0] && taskOf(database, rows[0]);
+  const row: TaskRow | undefined = await tasks(database).where({ id }).first();
+  return row && taskOf(database, row);
 }
 
 export async function findOpenTasks(database: Database): Promise<readonly Task[]> {
-  const { rows } = await database.statement<TaskRow>(
-    `select * from {logbook.mcp_tasks} where status in ('working', 'input_required')`,
-  );
+  const rows: readonly TaskRow[] = await tasks(database).whereIn('status', openStatuses);
   return rows.map((row) => taskOf(database, row));
 }
 
@@ -130,21 +129,22 @@ export interface TaskEnd {
 
 /** Ends an open task; false when it had ended before. */
 export async function endTask(database: Database, id: string, end: TaskEnd, now: number): Promise<boolean> {
-  const { changes } = await database.statement(
-    `update {logbook.mcp_tasks}
-        set status = ?, status_message = ?, result_text = ?, error_text = ?, input_requests = '{}', updated_at = ?
-      where id = ? and status in ('working', 'input_required')`,
-    [end.status, end.message ?? null, end.result ?? null, end.error ?? null, now, id],
-  );
+  const changes = await tasks(database)
+    .where({ id })
+    .whereIn('status', openStatuses)
+    .update({
+      status: end.status,
+      status_message: end.message ?? null,
+      result_text: end.result ?? null,
+      error_text: end.error ?? null,
+      input_requests: database.codec.json({}),
+      updated_at: now,
+    });
   return changes > 0;
 }
 
 export async function requestCancel(database: Database, id: string, now: number): Promise<void> {
-  await database.statement('update {logbook.mcp_tasks} set cancel_requested = ?, updated_at = ? where id = ?', [
-    true,
-    now,
-    id,
-  ]);
+  await tasks(database).where({ id }).update({ cancel_requested: true, updated_at: now });
 }
 
 /**
@@ -158,26 +158,27 @@ export function changeInput(
   now: number,
 ): Promise<Task | undefined> {
   return database.transaction(async (trx) => {
-    const lock = database.dialect === 'postgres' ? ' for update' : '';
-    const { rows } = await database.statement<TaskRow>(
-      `select * from {logbook.mcp_tasks} where id = ? and status in ('working', 'input_required')${lock}`,
-      [id],
-      { trx },
-    );
-    if (!rows[0]) return undefined;
-    const task = taskOf(database, rows[0]);
+    const row: TaskRow | undefined = await tasks(database, { trx })
+      .where({ id })
+      .whereIn('status', openStatuses)
+      .forUpdate()
+      .first();
+    if (!row) return undefined;
+    const task = taskOf(database, row);
     const { requests, responses } = change(task);
     const status: TaskStatus = Object.keys(requests).length > 0 ? 'input_required' : 'working';
-    await database.statement(
-      `update {logbook.mcp_tasks}
-          set status = ?, input_requests = ?, input_responses = ?, updated_at = ? where id = ?`,
-      [status, database.codec.json(requests), database.codec.json(responses), now, id],
-      { trx },
-    );
+    await tasks(database, { trx })
+      .where({ id })
+      .update({
+        status,
+        input_requests: database.codec.json(requests),
+        input_responses: database.codec.json(responses),
+        updated_at: now,
+      });
     return { ...task, status, inputRequests: requests, inputResponses: responses, updatedAt: now };
   });
 }
 
 export async function deleteExpiredTasks(database: Database, now: number): Promise<void> {
-  await database.statement('delete from {logbook.mcp_tasks} where expires_at <= ?', [now]);
+  await tasks(database).where('expires_at', '<=', now).delete();
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from 'mortise/sdk';
+import { type JsonObject, readCursor, writeCursor } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import type { Method } from '../method.js';
 import { readInteger, readOwner, readSession } from '../params.js';
@@ -7,7 +7,7 @@ import { readInteger, readOwner, readSession } from '../params.js';
 export const sessionList: Method = async (params, { ctx }, { sessions }) => {
   const owner = readOwner(params, ctx.principal);
   const limit = readInteger(params, 'limit', 1, 100) ?? 50;
-  const found = await sessions.listSessions({ ...owner, limit: limit + 1, after: readCursor(params) });
+  const found = await sessions.listSessions({ ...owner, limit: limit + 1, after: positionIn(params) });
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   return {
@@ -19,26 +19,17 @@ export const sessionList: Method = async (params, { ctx }, { sessions }) => {
       message_count: messageCount,
       busy,
     })),
-    next_cursor: found.length > limit && last ? writeCursor(last.updatedAt, last.session.sessionId) : null,
+    next_cursor: found.length > limit && last ? writeCursor([last.updatedAt, last.session.sessionId]) : null,
   };
 };
 
-function writeCursor(updatedAt: number, sessionId: string): string {
-  return Buffer.from(JSON.stringify([updatedAt, sessionId])).toString('base64url');
-}
-
-function readCursor({ cursor }: JsonObject): { readonly updatedAt: number; readonly sessionId: string } | undefined {
+function positionIn({ cursor }: JsonObject): { readonly updatedAt: number; readonly sessionId: string } | undefined {
   if (cursor === undefined || cursor === null) return undefined;
-  if (typeof cursor === 'string') {
-    try {
-      const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-      const [updatedAt, sessionId] = Array.isArray(value) ? (value as readonly unknown[]) : [];
-      if (Number.isSafeInteger(updatedAt) && typeof sessionId === 'string') {
-        return { updatedAt: Number(updatedAt), sessionId };
-      }
-    } catch {
-      // Every malformed cursor gets the same answer.
-    }
+  try {
+    const [updatedAt, sessionId] = readCursor(String(cursor), 'number', 'string') ?? [];
+    if (updatedAt !== undefined && sessionId !== undefined) return { updatedAt, sessionId };
+  } catch {
+    // Reported with the name of the parameter.
   }
   throw invalidParams('cursor', 'is not valid');
 }

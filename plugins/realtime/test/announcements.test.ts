@@ -29,7 +29,7 @@ describe('announcements between processes on one database', () => {
       const pushed: string[] = [];
       const watcher = {
         requested: () => false,
-        push: (_: string, frame: object) => pushed.push((frame as { data: { content: string } }).data.content),
+        send: (_: string, frame: object) => pushed.push((frame as { data: { content: string } }).data.content),
       };
       watchers.add('ws:local:s', watcher, { id: 'watch', session });
       const sessions = { getTurn: async (turnId: string) => ({ reply: `stored ${turnId}` }) as never };

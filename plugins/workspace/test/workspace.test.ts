@@ -97,7 +97,7 @@ describe('workspace files', () => {
             message: 'content is required',
           });
         }
-        expect((await put('prompts/a.md', { content: 'a\u0000' })).message).to.contain('has a NUL character');
+        expect((await put('prompts/a.md', { content: 'a\u0000' })).message).to.contain('contains a NUL character');
         expect(await call('DELETE', 'files/prompts/a.md')).to.deep.include({ status: 405, code: 'method_not_allowed' });
         expect(await get('prompts/none.md')).to.deep.include({ status: 404, message: 'workspace file not found' });
       });
@@ -106,7 +106,7 @@ describe('workspace files', () => {
         const refused = await put('prompts/large.md', { content: 'x'.repeat(1_048_577) });
         expect([refused.code, refused.message]).to.deep.equal([
           'invalid_ai_tools_guide',
-          'the text is larger than 1 MiB, which is the most that a prompt may be',
+          'the text is larger than 1 MiB, the maximum size of a prompt',
         ]);
         expect((await put('prompts/large.md', { content: 'x'.repeat(1_048_576) })).status).to.equal(200);
       });
