@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { rooms as layers } from './rooms.js';
 
 const project = new URL('../../../', import.meta.url);
 const rooms = /^(?:bin|config|core|plugins|schemas|scripts|test)\//;
@@ -21,5 +22,18 @@ describe('the architecture page', () => {
       return plugin !== undefined && !exists(`${plugin}/plugin.json`);
     };
     expect(paths.filter((path) => !exists(path) && !isGone(path))).to.deep.equal([]);
+  });
+
+  it('says of each room of core what it may import', () => {
+    const page = readFileSync(new URL('ARCHITECTURE.md', project), 'utf8');
+    const rows = new Map(
+      [...page.matchAll(/^\| `core\/(\w+)` \|.*\| ([^|]+) \|$/gm)].map(([, room = '', uses = '']) => [room, uses]),
+    );
+    const isRoom = ({ path }: { readonly path: string }): boolean => /^core\/\w+\/$/.test(path);
+    for (const { name, uses } of layers.filter(isRoom)) {
+      if (name === 'app') continue;
+      const shown = rows.get(name) === 'nothing of the project' ? [] : rows.get(name)?.split(', ');
+      expect(shown, name).to.have.members([...uses]);
+    }
   });
 });

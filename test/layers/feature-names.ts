@@ -54,16 +54,21 @@ function mentions({ text, isString }: Mention, name: string, kind: Kind): boolea
   if (!isString) return kind !== 'route' && kind !== 'mount' && text === asMember(name, kind);
   switch (kind) {
     case 'route':
-      return new RegExp(`^(\\w+://[^/]+)?${name}([/?]|$)`).test(text);
+      return new RegExp(`(^|\\s|\\w://[^/\\s]+)${name}([/?\\s]|$)`).test(text);
     case 'setting':
       return hasWord(text, name);
     case 'schema':
       return (
-        text === name || text.includes(`{${name}.`) || new RegExp(`\\b(from|into|update|table) ${name}_`).test(text)
+        text === name ||
+        text.includes(`{${name}.`) ||
+        new RegExp(`\\b(from|join|into|update|table) ${name}_`).test(text)
       );
     case 'plugin':
-      // A key of one word is a word of the language too, so only a file or folder of that name counts beside the whole.
-      return text === name || (name.includes('-') ? hasWord(text, name) : hasPathOf(text, name));
+      // A key of one word is a word of the language too, so beside the whole only a file or folder of that name counts, or
+      // the word next to "plugin".
+      return (
+        text === name || (name.includes('-') ? hasWord(text, name) : hasPathOf(text, name) || isPlugin(text, name))
+      );
     default:
       return text === name;
   }
@@ -75,6 +80,10 @@ function hasWord(text: string, name: string): boolean {
 
 function hasPathOf(text: string, name: string): boolean {
   return new RegExp(`(^|/)(plugins|config|contracts)/${name}([./]|$)`).test(text);
+}
+
+function isPlugin(text: string, name: string): boolean {
+  return new RegExp(`\\bplugin "?${name}\\b|\\b${name}"? plugin\\b`).test(text);
 }
 
 /** How a name is written where it is a member: `memoryGateway`; settings keep their spelling. */
@@ -122,7 +131,7 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
     const schema = readFileSync(schemaFile, 'utf8');
     for (const name of settingsOf(JSON.parse(schema) as ConfigSchema)) {
       // One word may stand for anything.
-      if (name.includes('_') && !hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
+      if (/_|[a-z][A-Z]/.test(name) && !hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
     }
     for (const [, list = ''] of schema.matchAll(/"x-env": (\[[^\]]*\]|"[^"]*")/g)) {
       for (const [, name = ''] of list.matchAll(/"([^"]+)"/g)) {
@@ -135,7 +144,7 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
 
 /**
  * Strings, pieces of templates, members, properties and destructured variables; specifiers of imports are the layer
- * rule's. An object such as `{ type: 'error', error: { … } }` is the envelope of one API's errors.
+ * rule's. An object such as `{ type: 'error', error: { … } }`, or one with `jsonrpc`, is the envelope of one API's errors.
  */
 function readMentions(file: string, source: string): readonly Mention[] {
   const found: Mention[] = [];
@@ -158,6 +167,12 @@ function readMentions(file: string, source: string): readonly Mention[] {
     Property: (node) => {
       if (node.key.type === 'Identifier' && !node.computed) add(node.key.name, node.key.start, false);
     },
+    PropertyDefinition: (node) => {
+      if (node.key.type === 'Identifier' && !node.computed) add(node.key.name, node.key.start, false);
+    },
+    TSPropertySignature: (node) => {
+      if (node.key.type === 'Identifier' && !node.computed) add(node.key.name, node.key.start, false);
+    },
     ObjectExpression: (node) => {
       const members = new Map(
         node.properties.flatMap((one) =>
@@ -165,8 +180,9 @@ function readMentions(file: string, source: string): readonly Mention[] {
         ),
       );
       const type = members.get('type');
-      if (type?.type === 'Literal' && type.value === 'error' && members.get('error')?.type === 'ObjectExpression')
-        add('error envelope', node.start, true);
+      const isClaude =
+        type?.type === 'Literal' && type.value === 'error' && members.get('error')?.type === 'ObjectExpression';
+      if (isClaude || members.has('jsonrpc')) add('error envelope', node.start, true);
     },
   }).visit(parseSync(file, source).program);
   return found;

@@ -20,6 +20,14 @@ const allowedNames: readonly AllowedName[] = [
     in: `core/${file}`,
     reason: 'the admin right, one of the three rights of a route',
   })),
+  { name: 'admin', in: 'core/settings/types.ts', reason: 'the admin right of a configured key' },
+  { name: 'admin', in: 'core/cli/', reason: 'the command line is a client of the admin API, and says who serves it' },
+  { name: 'audit', in: 'core/sdk/events.ts', reason: 'the host event that carries an audit row' },
+  ...['base_url', 'reasoning_effort', 'timeout_ms', 'idle_timeout_ms', 'max_retries', 'models'].map((name) => ({
+    name,
+    in: 'core/sdk/points/provider.ts',
+    reason: 'what the point of providers passes to an adapter',
+  })),
   ...['kernel/plugin-host.ts', 'schedule/scheduler.ts'].map((file) => ({
     name: 'cron',
     in: `core/${file}`,
@@ -83,7 +91,7 @@ describe('the check of feature names', () => {
       },
       'plugins/memory-pool/config.schema.json': {
         properties: {
-          limits: { properties: { idle_close_minutes: {} } },
+          limits: { properties: { idle_close_minutes: {}, idleClose: {} } },
           api_key: { 'x-env': ['POOL_API_KEY'] },
           base_url: {},
         },
@@ -123,6 +131,13 @@ describe('the check of feature names', () => {
     'a setting that is destructured': ['const { idle_close_minutes: minutes } = config;', 'idle_close_minutes'],
     'a variable as a member': ['process.env.POOL_API_KEY;', 'POOL_API_KEY'],
     'a variable that is destructured': ['const { POOL_API_KEY } = process.env;', 'POOL_API_KEY'],
+    'a setting in camel case': ['config.idleClose;', 'idleClose'],
+    'a member of a type': ['interface Deps { memoryPool: object }', 'memory-pool'],
+    'a member of a class': ['class Deps { memoryPool = 1 }', 'memory-pool'],
+    'a table that is joined': ["statement('select 1 from x join pool_rows');", 'pool'],
+    'a route in a sentence': [`say('POST /pools/1 adds a row');`, '/pools'],
+    'a plugin key of one word in a sentence': [`say('Enable the plugin kb first.');`, 'kb'],
+    'an envelope of JSON-RPC': [`send({ jsonrpc: '2.0', error: { code } });`, 'error envelope'],
     "an API's error envelope": [`send({ type: 'error', error: { message } });`, 'error envelope'],
   };
   for (const [what, [text, name]] of Object.entries(found)) {
