@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -35,10 +35,11 @@ const timesFile = (root) => join(root, 'dist', '.test-times.json');
 export async function runTests(at, { files, database = true, load = [], env: more = {} }) {
   const { options, chosen } = readArguments(at.args, files);
   const folder = mkdtempSync(join(tmpdir(), 'mortise-results-'));
-  const postgres = database ? await startSharedPostgres(at) : undefined;
+  const memory = temporaryInMemory();
+  const postgres = database ? await startSharedPostgres(at, memory) : undefined;
   // A fifth of the processor time of a short process is compiling the same sources.
   const cache = { NODE_COMPILE_CACHE: join(at.root, 'dist', '.compile-cache') };
-  const env = { ...environmentWith(at.node), ...cache, ...postgres?.env, ...more };
+  const env = { ...environmentWith(at.node), ...cache, ...memory, ...postgres?.env, ...more };
   const times = readJson(timesFile(at.root)) ?? {};
   /** @type {Failed[]} */
   const failures = [];
@@ -110,6 +111,24 @@ function readArguments(args, files) {
     options: args.filter((arg) => !isPath(arg)),
     chosen: paths.length === 0 ? files : files.filter((file) => paths.some((path) => file.startsWith(path))),
   };
+}
+
+/** The tests use a few hundred megabytes at a time. */
+const memoryBytes = 4 * 1024 ** 3;
+
+/**
+ * Temporary files in memory where Linux has room for them and lets programs run there: a SQLite database waits for the
+ * disk at every commit, and the tests create hundreds.
+ * @returns {NodeJS.ProcessEnv}
+ */
+function temporaryInMemory() {
+  const folder = '/dev/shm';
+  if (process.env.TMPDIR || !existsSync(folder)) return {};
+  const mount = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .find((line) => line.split(' ')[1] === folder);
+  const { bavail, bsize } = statfsSync(folder);
+  return !mount || /\bnoexec\b|\bro\b/.test(mount) || bavail * bsize < memoryBytes ? {} : { TMPDIR: folder };
 }
 
 /** Half of what tests do is waiting, so there are more processes than cores. */
@@ -222,15 +241,19 @@ function rememberTimes(root, times) {
 
 /**
  * @param {import('./checks.mjs').Surroundings} at
+ * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<{ env: NodeJS.ProcessEnv, stop: () => Promise<void> } | undefined>} undefined when the tests are to use
  *   a server that runs already, or none
  */
-async function startSharedPostgres({ root, node }) {
+async function startSharedPostgres({ root, node }, env) {
   const engines = process.env.TEST_DATABASE_ENGINES;
   const script = join(root, 'dist/core/sdk/testing/shared-postgres.js');
   if (process.env.TEST_DATABASE_HOST?.trim() || (engines && !engines.includes('postgres'))) return undefined;
   if (!existsSync(script)) return undefined;
-  const child = spawn(node, [...nodeFlags(), script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(node, [...nodeFlags(), script], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const [port] = await Promise.race([
     new Promise((resolve) => createInterface({ input: child.stdout }).once('line', (line) => resolve([line]))),
