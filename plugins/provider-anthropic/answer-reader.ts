@@ -1,4 +1,4 @@
-import { incompleteStream, isCount, lastEvents, objectOf, providerError } from 'mortise/contracts/models';
+import { incompleteStream, isCount, lastEvents, objectOf, providerError, usageEvent } from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 import { BlockBuilder, toOpaque } from './content-blocks.js';
 
@@ -134,16 +134,12 @@ function counted(usage: JsonObject): JsonObject {
 
 /** The API counts cached input separately. */
 function readUsage(usage: JsonObject): Extract<GenerateEvent, { type: 'usage' }> | undefined {
-  const { input_tokens: input, output_tokens: output, cache_read_input_tokens: read } = usage;
-  if (!isCount(input) || !isCount(output)) return undefined;
-  const cached = isCount(read) ? read : 0;
-  const created = isCount(usage.cache_creation_input_tokens) ? usage.cache_creation_input_tokens : 0;
-  const { thinking_tokens: thinking } = objectOf(usage.output_tokens_details);
-  return {
-    type: 'usage',
-    inputTokens: input + cached + created,
-    outputTokens: output,
-    ...(cached > 0 ? { cachedInputTokens: cached } : {}),
-    ...(isCount(thinking) && thinking > 0 ? { reasoningTokens: thinking } : {}),
-  };
+  const { input_tokens: input, output_tokens: output, cache_read_input_tokens: cached } = usage;
+  const countOf = (value: unknown): number => (isCount(value) ? value : 0);
+  return usageEvent({
+    input: isCount(input) ? input + countOf(cached) + countOf(usage.cache_creation_input_tokens) : undefined,
+    output,
+    cached,
+    reasoning: objectOf(usage.output_tokens_details).thinking_tokens,
+  });
 }

@@ -1,11 +1,11 @@
 import {
   incompleteStream,
-  isCount,
   lastEvents,
   listOf,
   objectOf,
   providerError,
   uniqueIds,
+  usageEvent,
 } from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 
@@ -175,17 +175,12 @@ function reportedFailure({ message, code, type }: JsonObject): Error {
 }
 
 function readUsage(usage: JsonObject): Extract<GenerateEvent, { type: 'usage' }> | undefined {
-  const { input_tokens: input, output_tokens: output } = usage;
-  if (!isCount(input) || !isCount(output)) return undefined;
-  const { cached_tokens: cached } = objectOf(usage.input_tokens_details);
-  const { reasoning_tokens: reasoning } = objectOf(usage.output_tokens_details);
-  return {
-    type: 'usage',
-    inputTokens: input,
-    outputTokens: output,
-    ...(isCount(cached) && cached > 0 ? { cachedInputTokens: cached } : {}),
-    ...(isCount(reasoning) && reasoning > 0 ? { reasoningTokens: reasoning } : {}),
-  };
+  return usageEvent({
+    input: usage.input_tokens,
+    output: usage.output_tokens,
+    cached: objectOf(usage.input_tokens_details).cached_tokens,
+    reasoning: objectOf(usage.output_tokens_details).reasoning_tokens,
+  });
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,4 @@
-import { incompleteStream, isCount, lastEvents, listOf, objectOf, providerError } from 'mortise/contracts/models';
+import { incompleteStream, lastEvents, listOf, objectOf, providerError, usageEvent } from 'mortise/contracts/models';
 import type { GenerateEvent, JsonObject } from 'mortise/sdk';
 import { ToolCallAggregator, type ToolCallDelta } from './aggregate-tool-calls.js';
 
@@ -84,17 +84,12 @@ export class AnswerReader {
 }
 
 function readUsage(usage: JsonObject): Extract<GenerateEvent, { type: 'usage' }> | undefined {
-  const { prompt_tokens: input, completion_tokens: output } = usage;
-  if (!isCount(input) || !isCount(output)) return undefined;
-  const { cached_tokens: cached } = objectOf(usage.prompt_tokens_details);
-  const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
-  return {
-    type: 'usage',
-    inputTokens: input,
-    outputTokens: output,
-    ...(isCount(cached) && cached > 0 ? { cachedInputTokens: cached } : {}),
-    ...(isCount(reasoning) && reasoning > 0 ? { reasoningTokens: reasoning } : {}),
-  };
+  return usageEvent({
+    input: usage.prompt_tokens,
+    output: usage.completion_tokens,
+    cached: objectOf(usage.prompt_tokens_details).cached_tokens,
+    reasoning: objectOf(usage.completion_tokens_details).reasoning_tokens,
+  });
 }
 
 /** An error that the API reports after the answer has started. */

@@ -64,6 +64,25 @@ export function uniqueIds(ids: readonly string[]): readonly string[] {
   });
 }
 
+/** The counts of an API, which may be missing or wrong; undefined without those of input and output. */
+export function usageEvent(counts: {
+  /** Cached tokens among them. */
+  readonly input: unknown;
+  readonly output: unknown;
+  readonly cached: unknown;
+  readonly reasoning: unknown;
+}): Extract<GenerateEvent, { type: 'usage' }> | undefined {
+  const { input, output, cached, reasoning } = counts;
+  if (!isCount(input) || !isCount(output)) return undefined;
+  return {
+    type: 'usage',
+    inputTokens: input,
+    outputTokens: output,
+    ...(isCount(cached) && cached > 0 ? { cachedInputTokens: cached } : {}),
+    ...(isCount(reasoning) && reasoning > 0 ? { reasoningTokens: reasoning } : {}),
+  };
+}
+
 /** What is known of an answer at its end. */
 interface AnswerEnd extends Omit<Extract<GenerateEvent, { readonly type: 'done' }>, 'type'> {
   readonly hasText: boolean;
