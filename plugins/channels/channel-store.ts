@@ -1,5 +1,5 @@
 import type { ChannelsService } from 'mortise/contracts/channels';
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import {
   activeByKey,
   type CallContext,
@@ -108,23 +108,11 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
 
   const writeAudit = async (
     { operation, names }: ChannelChange,
-    { principal, correlationId }: CallContext,
+    ctx: CallContext,
     trx?: Transaction,
   ): Promise<void> => {
-    await audit.write(
-      {
-        action: 'allow',
-        operation: `channels:${operation}`,
-        reason: 'channels:done',
-        status: 'success',
-        principal: principal.id,
-        actorUserId: principal.actor ?? null,
-        targetSpace: null,
-        correlationId,
-        evidence: { names: names.slice(0, 100), count: names.length },
-      },
-      trx ? { trx } : {},
-    );
+    const evidence = { names: names.slice(0, 100), count: names.length };
+    await audit.write(changeEntry(`channels:${operation}`, ctx, { evidence }), trx ? { trx } : {});
   };
 
   const save = async (name: string, value: JsonObject, trx: Transaction): Promise<void> => {

@@ -1,5 +1,5 @@
 import { type EnvsService, maskCredential, unmaskCredential } from 'mortise/contracts/envs';
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import {
   type CallContext,
   type Database,
@@ -49,25 +49,9 @@ export async function openEnvs({ host, database, secrets, audit }: StoreDeps): P
   });
   const table = (trx: Transaction) => database.query({ trx })(database.table('agent.envs'));
 
-  const writeAudit = async (
-    { operation, keys }: EnvChange,
-    { principal, correlationId }: CallContext,
-    trx?: Transaction,
-  ): Promise<void> => {
-    await audit.write(
-      {
-        action: 'allow',
-        operation: `envs:${operation}`,
-        reason: 'envs:done',
-        status: 'success',
-        principal: principal.id,
-        actorUserId: principal.actor ?? null,
-        targetSpace: null,
-        correlationId,
-        evidence: { keys: keys.slice(0, 100), count: keys.length },
-      },
-      trx ? { trx } : {},
-    );
+  const writeAudit = async ({ operation, keys }: EnvChange, ctx: CallContext, trx?: Transaction): Promise<void> => {
+    const evidence = { keys: keys.slice(0, 100), count: keys.length };
+    await audit.write(changeEntry(`envs:${operation}`, ctx, { evidence }), trx ? { trx } : {});
   };
   const change = (
     audited: EnvChange,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import type { ModelSlot } from 'mortise/contracts/models';
 import {
   type AuditEntry,
@@ -102,7 +102,7 @@ export class ProviderStore {
     const run = async (trx: Transaction): Promise<void> => {
       await this.#setValue(revisionKey, { changed_at: new Date().toISOString() }, trx);
       const entry = await write(await this.#read(trx), trx);
-      await audit.write(auditRow(entry, ctx), { trx });
+      await audit.write(changeEntry(entry.operation, ctx, entry), { trx });
       await database.notify(changesChannel, entry.operation, { trx });
     };
     return storing(() => (outer ? run(outer) : database.transaction(run)));
@@ -204,19 +204,7 @@ export interface ModelChange {
   readonly remove?: string | undefined;
   /** Null clears the active model. */
   readonly active?: ModelSlot | null | undefined;
-  readonly entry: Pick<AuditEntry, 'operation' | 'targetSpace' | 'evidence'> & { readonly operation: string };
-}
-
-function auditRow(entry: ModelChange['entry'], { principal, correlationId }: CallContext): AuditEntry {
-  return {
-    ...entry,
-    action: 'allow',
-    reason: 'models:done',
-    status: 'success',
-    principal: principal.id,
-    actorUserId: principal.actor ?? null,
-    correlationId,
-  };
+  readonly entry: Pick<AuditEntry, 'targetSpace' | 'evidence'> & { readonly operation: `models:${string}` };
 }
 
 const keyPlace = (id: string): string => `provider key ${id}`;

@@ -1,4 +1,4 @@
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import type { CallContext, TransactionOption } from 'mortise/sdk';
 
 type Step = 'bootstrap' | 'set-session-model' | 'preview' | 'apply';
@@ -18,31 +18,15 @@ export interface SelfOpsAudit {
 }
 
 export function selfOpsAudit(audit: Pick<AuditService, 'write'>): SelfOpsAudit {
-  const write = (
-    step: Step,
-    outcome: { readonly action: 'allow' | 'reject'; readonly code: string },
-    targetSpace: string | null,
-    evidence: Evidence,
-    { principal, correlationId }: CallContext,
-    options?: TransactionOption,
-  ): Promise<string> =>
-    audit.write(
-      {
-        action: outcome.action,
-        operation: `self-ops:${step}`,
-        reason: `self-ops:${outcome.code}`,
-        status: outcome.action === 'allow' ? 'success' : 'failed',
-        principal: principal.id,
-        actorUserId: principal.actor ?? null,
-        targetSpace,
-        correlationId,
-        evidence,
-      },
-      options,
-    );
   return {
-    done: (step, target, evidence, ctx, options) =>
-      write(step, { action: 'allow', code: 'done' }, target, evidence, ctx, options),
-    refused: (step, code, target, evidence, ctx) => write(step, { action: 'reject', code }, target, evidence, ctx),
+    done: (step, targetSpace, evidence, ctx, options) =>
+      audit.write(changeEntry(`self-ops:${step}`, ctx, { targetSpace, evidence }), options),
+    refused: (step, code, targetSpace, evidence, ctx) =>
+      audit.write({
+        ...changeEntry(`self-ops:${step}`, ctx, { targetSpace, evidence }),
+        action: 'reject',
+        reason: `self-ops:${code}`,
+        status: 'failed',
+      }),
   };
 }

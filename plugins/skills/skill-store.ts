@@ -1,4 +1,4 @@
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import type { Skill, SkillContent, SkillFiles, SkillsService } from 'mortise/contracts/skills';
 import {
   type CallContext,
@@ -98,7 +98,7 @@ class SkillChanges {
   }
 
   run(
-    { principal, correlationId }: CallContext,
+    ctx: CallContext,
     operation: string,
     target: string,
     options: TransactionOption | undefined,
@@ -106,19 +106,8 @@ class SkillChanges {
   ): Promise<void> {
     const write = async (trx: Transaction): Promise<void> => {
       await change(trx);
-      await this.#audit.write(
-        {
-          action: 'allow',
-          operation: `skills:${operation}`,
-          reason: 'skills:done',
-          status: 'success',
-          principal: principal.id,
-          actorUserId: principal.actor ?? null,
-          targetSpace: target.slice(0, 200),
-          correlationId,
-        },
-        { trx },
-      );
+      const targetSpace = target.slice(0, 200);
+      await this.#audit.write(changeEntry(`skills:${operation}`, ctx, { targetSpace }), { trx });
     };
     return storing(() => this.#snapshot.change(operation, write, options?.trx));
   }

@@ -1,5 +1,5 @@
 import { mayReveal } from 'mortise/contracts/envs';
-import type { AuditService } from 'mortise/contracts/logbook';
+import { type AuditService, changeEntry } from 'mortise/contracts/logbook';
 import { type SkillsService, skillSpec } from 'mortise/contracts/skills';
 import { type CallContext, type HttpService, isJsonObject, mayConfigure, type Refusal } from 'mortise/sdk';
 import { type ConfigDocument, configDocuments } from './documents.js';
@@ -125,18 +125,9 @@ export class Workspace {
     return { kind: this.#deps.texts.isOne(path) ? 'text' : 'none' };
   }
 
-  async #audit(operation: 'write' | 'reveal', path: string, { principal, correlationId }: CallContext): Promise<void> {
-    await this.#deps.audit.write({
-      action: 'allow',
-      operation: `workspace:${operation}`,
-      reason: 'workspace:done',
-      status: 'success',
-      principal: principal.id,
-      actorUserId: principal.actor ?? null,
-      targetSpace: null,
-      correlationId,
-      evidence: { path: path.slice(0, 200) },
-    });
+  async #audit(operation: 'write' | 'reveal', path: string, ctx: CallContext): Promise<void> {
+    const evidence = { path: path.slice(0, 200) };
+    await this.#deps.audit.write(changeEntry(`workspace:${operation}`, ctx, { evidence }));
   }
 }
 

@@ -2,6 +2,7 @@ import type { AuditService } from 'mortise/contracts/logbook';
 import { type AuditEntry, type Database, insertRows, redactSecrets, type Transaction } from 'mortise/sdk';
 import {
   type AuditColumns,
+  auditColumnNames,
   auditColumns,
   type StoredEntry,
   storableJson,
@@ -37,23 +38,7 @@ export function withoutSecrets(entry: AuditEntry): AuditEntry {
 
 const auditRows = {
   table: 'governance.write_audit',
-  columns: [
-    'created_at',
-    'ts',
-    'updated_at',
-    'actor_user_id',
-    'target_space',
-    'action',
-    'reason',
-    'payload_sha',
-    'evidence_refs_json',
-    'correlation_id',
-    'status',
-    'operation',
-    'memory_key',
-    'principal',
-    'writer_id',
-  ],
+  columns: auditColumnNames.filter((name) => name !== 'audit_id'),
   suffix: 'returning audit_id',
 };
 

@@ -1,4 +1,23 @@
-import type { AuditEntry, TransactionOption } from 'mortise/sdk';
+import type { AuditEntry, CallContext, TransactionOption } from 'mortise/sdk';
+
+/** The row of a change that a caller has made, with the reason `<plugin>:done`. */
+export function changeEntry(
+  operation: `${string}:${string}`,
+  { principal, correlationId }: Pick<CallContext, 'principal' | 'correlationId'>,
+  about: Pick<AuditEntry, 'targetSpace' | 'evidence'>,
+): AuditEntry {
+  return {
+    action: 'allow',
+    operation,
+    reason: `${operation.slice(0, operation.indexOf(':'))}:done`,
+    status: 'success',
+    principal: principal.id,
+    actorUserId: principal.actor ?? null,
+    correlationId,
+    targetSpace: null,
+    ...about,
+  };
+}
 
 export interface AuditRow extends Required<Omit<AuditEntry, 'evidence' | 'status'>> {
   /** Decimal text. */
