@@ -184,8 +184,8 @@ export { openStoredSnapshot, type StoredSnapshot } from './stored-snapshot.js';
 
 // Texts, JSON and time.
 
+export { makeFolders, pathBelow } from './folders.js';
 export { canonicalJson, isJsonObject, type JsonObject, lostNumber } from './json.js';
-export { makeFolders } from './make-folders.js';
 export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';
 export { listPage, pageOf, readCursor, readLimit, writeCursor } from './paging.js';
 export { eventText, followEvents, readEventData } from './server-sent-events.js';
@@ -200,4 +200,12 @@ export {
   printableText,
   readTime,
 } from './text.js';
-export { type Deadline, retryCommit, serialQueue, startDeadline, Throttle, whenServing } from './timing.js';
+export {
+  type Deadline,
+  retryCommit,
+  serialQueue,
+  startDeadline,
+  Throttle,
+  whenServing,
+} from './timing.js';
+export { readResponse, retryAfterMs } from './upstream-response.js';

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GuardedFetch, isCodedError, isJsonObject, type JsonObject } from 'mortise/sdk';
+import {
+  type GuardedFetch,
+  isCodedError,
+  isJsonObject,
+  type JsonObject,
+  readResponse,
+  retryAfterMs,
+} from 'mortise/sdk';
 import { sendFailed } from './errors.js';
 
 export interface PlatformRequest {
@@ -48,8 +55,7 @@ export async function askPlatform(
       const { status, headers, body } = await askOnce(fetch, request, signal);
       const mayPass = status === throttled || (request.isRepeatable && unavailable.includes(status));
       if (isLast || !mayPass) return { status, body };
-      const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-      if (seconds >= 0) waitMs = Math.min(seconds * 1_000, maxWaitMs);
+      waitMs = Math.min(retryAfterMs(headers) ?? waitMs, maxWaitMs);
     } catch (error) {
       signal.throwIfAborted();
       if (isCodedError(error)) throw error;
@@ -76,18 +82,8 @@ async function askOnce(
     redirect: 'manual',
     linkLocal: 'refused',
   });
-  return { status: response.status, headers: response.headers, body: parse(await readText(response)) };
-}
-
-async function readText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > maxBytes) return '';
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const { bytes, isCut } = await readResponse(response, maxBytes);
+  return { status: response.status, headers: response.headers, body: isCut ? {} : parse(bytes.toString()) };
 }
 
 function parse(text: string): JsonObject {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ChannelMessage, type GuardedFetch, isCodedError, type JsonObject } from 'mortise/sdk';
+import { type ChannelMessage, type GuardedFetch, isCodedError, type JsonObject, retryAfterMs } from 'mortise/sdk';
 import { readWebhookConfig, type WebhookConfig, webhookFailed } from './webhook-config.js';
 
 /** Answers after which the same request may succeed a moment later. */
@@ -127,10 +127,10 @@ function redirectTarget(from: URL, { status, headers }: Response): URL | undefin
 }
 
 function refusal({ status, headers }: Response): Failure {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  const waitMs = retryAfterMs(headers);
   return {
     error: webhookFailed(`webhook returned status ${status}`),
     isRetried: retriedStatuses.has(status),
-    waitMs: seconds >= 0 ? Math.min(seconds * 1_000, maxWaitMs) : undefined,
+    waitMs: waitMs && Math.min(waitMs, maxWaitMs),
   };
 }

@@ -6,6 +6,7 @@ import {
   isCodedError,
   type JsonObject,
   MortiseError,
+  readResponse,
 } from 'mortise/sdk';
 
 /** Bytes of an answer; the output of a node has at most 64 KiB of JSON. */
@@ -34,7 +35,7 @@ export function httpRequestNode(facts: CronNodeFacts, fetch: GuardedFetch): Cron
       if (!isHttpUrl(url)) throw failed('the rendered url is not an http or https URL');
       const response = await send(fetch, url, params, ctx);
       const accepted = params.accept_status as readonly number[] | undefined;
-      const { bytes, isCut } = await readBody(response).catch((cause: unknown) => {
+      const { bytes, isCut } = await readResponse(response, maxBytes).catch((cause: unknown) => {
         ctx.signal.throwIfAborted();
         throw failed(`the answer of ${hostOf(url)} broke off`, cause);
       });
@@ -88,21 +89,6 @@ async function send(
     if (isCodedError(error)) throw error;
     throw failed(`${hostOf(url)} could not be reached`, error);
   }
-}
-
-/** The first bytes of a body; the rest is not read. */
-async function readBody(response: Response): Promise<{ readonly bytes: Uint8Array; readonly isCut: boolean }> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  if (response.body) {
-    for await (const chunk of response.body) {
-      chunks.push(chunk);
-      size += chunk.byteLength;
-      if (size > maxBytes) break;
-    }
-  }
-  const bytes = Buffer.concat(chunks);
-  return { bytes: bytes.subarray(0, maxBytes), isCut: bytes.length > maxBytes };
 }
 
 function jsonOf(response: Response, text: string): unknown {

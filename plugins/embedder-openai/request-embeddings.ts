@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Embedder } from 'mortise/contracts/text-analysis';
-import { type GuardedFetch, MortiseError } from 'mortise/sdk';
+import { type GuardedFetch, MortiseError, retryAfterMs } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 
 const firstDelayMs = 250;
@@ -13,8 +13,7 @@ function isPassing(status: number): boolean {
 
 /** How long to wait before a retry: as the server requests, else twice as long as before. */
 function delayOf(response: Response | undefined, attempt: number): number {
-  const asked = Number(response?.headers.get('retry-after') ?? Number.NaN) * 1_000;
-  return Math.min(maxDelayMs, Number.isFinite(asked) ? asked : firstDelayMs * 2 ** attempt);
+  return Math.min(maxDelayMs, (response && retryAfterMs(response.headers)) ?? firstDelayMs * 2 ** attempt);
 }
 
 function failure(

@@ -1,4 +1,4 @@
-import type { GuardedFetch, MemoryBackendContext } from 'mortise/sdk';
+import { type GuardedFetch, type MemoryBackendContext, readResponse, retryAfterMs } from 'mortise/sdk';
 import { apiError, connectionFailed, type Effect, invalidResponse, noAddress, timedOut } from './failure.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -48,7 +48,8 @@ export function createClient(fetch: GuardedFetch, baseUrl: string | undefined): 
         signal,
       });
       isSent = true;
-      return { response, text: await readCapped(response, maxResponseBytes) };
+      const { bytes, isCut } = await readResponse(response, maxResponseBytes);
+      return { response, text: isCut ? undefined : bytes.toString() };
     } catch (error) {
       if (signal.aborted) throw timedOut(effect);
       if (isProxyChallenge(error)) throw apiError(407, effect);
@@ -64,8 +65,7 @@ export function createClient(fetch: GuardedFetch, baseUrl: string | undefined): 
       const { response, text } = await exchange(request);
       if (expected.includes(response.status)) return { status: response.status, body: jsonOf(text) };
       if (!response.ok) {
-        const wait = retryAfterMs(response.headers.get('retry-after'), Date.now());
-        throw apiError(response.status, request.effect, wait);
+        throw apiError(response.status, request.effect, retryAfterMs(response.headers));
       }
       if (text === undefined) throw invalidResponse(tooLarge, request.effect);
       try {
@@ -83,31 +83,6 @@ function jsonOf(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The text of a body; undefined when it is longer than `limit` bytes. */
-async function readCapped(response: Response, limit: number): Promise<string | undefined> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.byteLength;
-    // Returning cancels the rest of the body.
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** A longer `Retry-After` counts as a day. */
-const maxRetryAfterMs = 86_400_000;
-
-/** Milliseconds of a `Retry-After` header: seconds, or a date (RFC 9110, 10.2.3). Undefined for any other text. */
-function retryAfterMs(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined;
-  const text = header.trim();
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }
 
 const errorCode = /^[A-Z0-9_]{1,64}$/;

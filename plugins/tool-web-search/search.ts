@@ -1,5 +1,12 @@
 import { batchResult } from 'mortise/contracts/agent';
-import { type GuardedFetch, isJsonObject, type JsonObject, MortiseError, startDeadline } from 'mortise/sdk';
+import {
+  type GuardedFetch,
+  isJsonObject,
+  type JsonObject,
+  MortiseError,
+  readResponse,
+  startDeadline,
+} from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { type SearchResult, type ServiceName, services } from './services.js';
 
@@ -92,20 +99,11 @@ async function ask(
     await response.body?.cancel();
     throw new SearchFailure(`the search service answered with status ${response.status}`);
   }
-  const answer: unknown = JSON.parse(await limitedText(response));
+  const { bytes, isCut } = await readResponse(response, maxBytes);
+  if (isCut) throw new SearchFailure('the answer of the search service is too large');
+  const answer: unknown = JSON.parse(bytes.toString());
   if (!isJsonObject(answer)) throw new SearchFailure('the search service did not answer with an object');
   return answer;
-}
-
-async function limitedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new SearchFailure('the answer of the search service is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** A failure whose message may be shown: it holds no key. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
-import type { GuardedFetch } from 'mortise/sdk';
+import { type GuardedFetch, readResponse } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 import { artifactError } from './artifact-error.js';
 import type { ByteStore } from './byte-store.js';
@@ -138,17 +138,6 @@ async function discard(response: Response): Promise<void> {
   await response.body?.cancel();
 }
 
-async function readBody(response: Response, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw artifactError('PAYLOAD_TOO_LARGE', { max_bytes: maxBytes });
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** Objects of one bucket of an S3-compatible store. */
 export function createObjectStore(config: Config['object_store'], fetch: GuardedFetch): ByteStore {
   return {
@@ -161,7 +150,11 @@ export function createObjectStore(config: Config['object_store'], fetch: Guarded
       }),
     read: async (key, maxBytes, signal) =>
       sendSigned(fetch, accessOf(config), { method: 'GET', key, signal }, async (response) => {
-        if (response.ok) return readBody(response, maxBytes);
+        if (response.ok) {
+          const { bytes, isCut } = await readResponse(response, maxBytes);
+          if (isCut) throw artifactError('PAYLOAD_TOO_LARGE', { max_bytes: maxBytes });
+          return bytes;
+        }
         await discard(response);
         if (response.status === 404) return null;
         throw unexpected(response);

@@ -1,4 +1,4 @@
-import { isCodedError, isJsonObject, MortiseError } from 'mortise/sdk';
+import { isCodedError, isJsonObject, MortiseError, retryAfterMs } from 'mortise/sdk';
 import { idleTimeout, type ProviderFailureDetails, providerError } from './provider-error.js';
 
 /** A request that failed before the first byte of its answer. */
@@ -65,12 +65,12 @@ function refused(
     const refusesUsage = status === 400 && (text?.includes('stream_options') ?? false);
     return { ...final(providerError('provider_request_failed', sentence, details)), refusesUsage };
   }
-  const retryAfterMs = retryAfter(headers?.get('retry-after') ?? undefined, now);
+  const waitMs = headers && retryAfterMs(headers, now);
   // Only rate limits pass the time on: other failures may be over by then, and a retrying client would wait in vain.
-  const seconds = status === 429 && retryAfterMs !== undefined ? Math.ceil(retryAfterMs / 1_000) : undefined;
+  const seconds = status === 429 && waitMs !== undefined ? Math.ceil(waitMs / 1_000) : undefined;
   return {
     retryable: true,
-    retryAfterMs,
+    retryAfterMs: waitMs,
     error: (attempts) => providerError('provider_request_failed', sentence, { ...details, attempts }, seconds),
   };
 }
@@ -86,14 +86,6 @@ function final(error: Error): Failure {
 
 function failed(details: ProviderFailureDetails): Error {
   return providerError('provider_request_failed', 'provider request failed', details);
-}
-
-/** Seconds or a date, as milliseconds from now. */
-function retryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined || value.trim() === '') return undefined;
-  const seconds = Number(value);
-  const wait = Number.isNaN(seconds) ? Date.parse(value) - now : seconds * 1_000;
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 /** The system's code of a connection error, such as `ECONNREFUSED`. */

@@ -1,4 +1,4 @@
-import { type GuardedFetch, isCodedError, type ModelContentPart, type ModelMessage } from 'mortise/sdk';
+import { type GuardedFetch, isCodedError, type ModelContentPart, type ModelMessage, readResponse } from 'mortise/sdk';
 import { statelessError } from './errors.js';
 
 /** Maximum bytes of a file that is fetched for a request. */
@@ -44,21 +44,10 @@ async function fetched(part: ModelContentPart, fetch: GuardedFetch, signal: Abor
     throw refused(isCodedError(error) && error.code === 'network_denied' ? 'its address is not allowed' : 'it failed');
   }
   if (!response.ok) throw refused(`the server answered ${response.status}`);
-  const bytes = await readLimited(response);
+  const { bytes, isCut } = await readResponse(response, maxFileBytes);
+  if (isCut) throw refused(`it has more than ${maxFileBytes} bytes`);
   const [mediaType = 'application/octet-stream'] = (response.headers.get('content-type') ?? '').split(';');
   return { ...rest, mediaType: part.mediaType ?? mediaType.trim(), data: bytes.toString('base64') };
-}
-
-async function readLimited(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    const bytes = chunk as Uint8Array;
-    size += bytes.length;
-    if (size > maxFileBytes) throw refused(`it has more than ${maxFileBytes} bytes`);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
 }
 
 function refused(why: string): Error {
