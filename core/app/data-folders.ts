@@ -3,7 +3,7 @@ import { access, lstat, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Disposable } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
-import { makeFolders } from '../sdk/make-folders.js';
+import { makeFolders } from '../sdk/folders.js';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',

@@ -1,9 +1,10 @@
-import { basename, isAbsolute, relative } from 'node:path';
+import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseHost } from '../database/index.js';
 import type { DesiredStore } from '../kernel/deps.js';
 import type { Disposable, Logger } from '../sdk/context.js';
 import { MortiseError } from '../sdk/errors.js';
+import { pathBelow } from '../sdk/folders.js';
 import type { Database, Migration } from '../sdk/host/database.js';
 import type { DesiredExport } from '../sdk/host/plugin-control.js';
 import type { Desired, PluginsFile } from '../settings/types.js';
@@ -62,8 +63,7 @@ export function onlyPlugins(store: DesiredStore, keys: readonly string[]): Desir
 
 /** A path that may be shown to anyone. */
 function shownFile(projectDir: string, file: string): string {
-  const inside = relative(projectDir, file);
-  return inside.startsWith('..') || isAbsolute(inside) ? basename(file) : inside;
+  return pathBelow(projectDir, file) ?? basename(file);
 }
 
 /** Logical schema of the tables that replicas share about plugins. */

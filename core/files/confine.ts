@@ -1,14 +1,10 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pathBelow } from '../sdk/folders.js';
 import { MortiseError } from '../sdk/index.js';
 
 function outside(): MortiseError {
   return new MortiseError('outside_roots', 'The path leads out of the folder it must stay in.', { status: 400 });
-}
-
-function isWithin(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /** The real path of the nearest ancestor that exists, with the missing rest appended. */
@@ -38,6 +34,6 @@ export async function confine(root: string, path: string): Promise<string> {
   if (path.includes('\0')) throw outside();
   const realRoot = await realOfNearest(resolve(root));
   const real = await realOfNearest(resolve(realRoot, path));
-  if (!isWithin(realRoot, real)) throw outside();
+  if (pathBelow(realRoot, real) === undefined) throw outside();
   return real;
 }

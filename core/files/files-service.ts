@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../sdk/folders.js';
 import type { FilesService } from '../sdk/index.js';
-import { makeFolders } from '../sdk/make-folders.js';
 import { confine } from './confine.js';
 import { writeAtomic } from './write-atomic.js';
 

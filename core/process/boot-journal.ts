@@ -1,8 +1,8 @@
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Suspect } from '../kernel/deps.js';
+import { makeFolders } from '../sdk/folders.js';
 import { isJsonObject } from '../sdk/json.js';
-import { makeFolders } from '../sdk/make-folders.js';
 
 interface Step {
   readonly plugin: string;

@@ -3,7 +3,7 @@ import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import { makeFolders } from '../sdk/make-folders.js';
+import { makeFolders } from '../sdk/folders.js';
 
 const require = createRequire(import.meta.url);
 /** Schemas change, and every version leaves a file. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import { pathBelow } from '../sdk/folders.js';
 import { MortiseError } from '../sdk/index.js';
 import { isSensitiveName } from '../sdk/mask.js';
 import { isSecretPath, type PropertyFacts, type SchemaFacts } from './schema-facts.js';
@@ -65,8 +66,7 @@ export async function openEnvironment(variables: Variables, cwd: string): Promis
 
 /** A path for messages: relative if it is below the folder. */
 export function shownPath(folder: string, path: string): string {
-  const way = relative(folder, path);
-  return way === '' || way.startsWith('..') ? path : way;
+  return pathBelow(folder, path) || path;
 }
 
 /** The variables of one owner whose secrecy its own schema does not declare. */

@@ -10,8 +10,8 @@ import {
   loadSchema,
   maxFileDepth,
 } from '../schema/index.js';
+import { makeFolders } from '../sdk/folders.js';
 import { type Disposable, type Finding, MortiseError } from '../sdk/index.js';
-import { makeFolders } from '../sdk/make-folders.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { serialQueue } from '../sdk/timing.js';
 import { shownPath } from './environment.js';

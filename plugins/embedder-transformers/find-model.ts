@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { pathBelow } from 'mortise/sdk';
 import type { Config } from './config.generated.js';
 import { transformersError } from './errors.js';
 import type { ThreadModel } from './model-thread.js';
@@ -24,7 +25,7 @@ export function findModel({ model_folder, model_file, pooling, max_tokens, threa
   if (model_folder === undefined) throw transformersError('embedder_model_missing', 'model_folder is not set.');
   const folder = resolve(model_folder);
   const model = resolve(folder, model_file);
-  if (relative(folder, model).startsWith('..')) {
+  if (pathBelow(folder, model) === undefined) {
     throw transformersError('embedder_model_missing', 'model_file is outside of the folder.');
   }
   const tokenizer = join(folder, 'tokenizer.json');

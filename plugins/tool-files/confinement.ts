@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, parse, resolve } from 'node:path';
 import type { FileAccess, FileChange, TextFile, WorkspaceFiles } from 'mortise/contracts/tool-files';
-import { type FilesService, type SettingsService, serialQueue } from 'mortise/sdk';
+import { type FilesService, pathBelow, type SettingsService, serialQueue } from 'mortise/sdk';
 import { inputError } from './errors.js';
 
 /** Folders of the data directory that tools may read. */
@@ -38,7 +38,7 @@ export function openWorkspaceFiles({ paths, files, fileRoots }: Confinement): Wo
   const realFolder = briefly(realOf);
 
   const isBelow = async (real: string, folders: readonly string[]): Promise<boolean> => {
-    for (const folder of folders) if (isWithin(await realFolder(folder), real)) return true;
+    for (const folder of folders) if (pathBelow(await realFolder(folder), real) !== undefined) return true;
     return false;
   };
 
@@ -80,11 +80,6 @@ function briefly(resolveFolder: (path: string) => Promise<string>): (path: strin
     cached.set(path, { real, until: performance.now() + cacheMs });
     return real;
   };
-}
-
-export function isWithin(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /**

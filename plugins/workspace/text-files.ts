@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { promptProblem } from 'mortise/contracts/prompts';
 import type { FileChange, WorkspaceFiles } from 'mortise/contracts/tool-files';
-import { isCodedError } from 'mortise/sdk';
+import { isCodedError, pathBelow } from 'mortise/sdk';
 import { workspaceError } from './errors.js';
 
 const folders = ['prompts', 'prompt', 'docs/AI'];
@@ -29,9 +29,8 @@ export class TextFiles {
    */
   constructor(files: WorkspaceFiles, workspaceDir: string, guide: string) {
     this.#files = files;
-    const path = guide.trim() === '' ? '' : relative(workspaceDir, resolve(workspaceDir, guide.trim()));
-    const isInside = path !== '' && path.split(sep)[0] !== '..' && !isAbsolute(path);
-    this.#single = new Set([...singleFiles, ...(isInside ? [path.replaceAll(sep, '/')] : [])]);
+    const path = guide.trim() && pathBelow(workspaceDir, resolve(workspaceDir, guide.trim()));
+    this.#single = new Set([...singleFiles, ...(path ? [path.replaceAll(sep, '/')] : [])]);
   }
 
   /** Whether a plain path is one of these files. */
@@ -111,8 +110,7 @@ export class TextFiles {
   async #locate(path: string, access: 'read' | 'write'): Promise<string> {
     try {
       const real = await this.#files.locate(path, access);
-      const below = relative(await this.#files.root(), real);
-      if (below !== '' && below !== '..' && !below.startsWith(`..${sep}`)) return real;
+      if (pathBelow(await this.#files.root(), real)) return real;
     } catch (error) {
       if (!isCodedError(error)) throw error;
     }

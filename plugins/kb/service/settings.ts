@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
-import { basename, isAbsolute, relative, resolve } from 'node:path';
-import { MortiseError } from 'mortise/sdk';
+import { basename, resolve } from 'node:path';
+import { MortiseError, pathBelow } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 import { kbError } from '../errors.js';
 import type { RepoConfig } from '../index/refresh-work.js';
@@ -93,10 +93,9 @@ export function assertDistinct(repos: readonly Repo[]): void {
   for (const [index, one] of repos.entries()) {
     for (const [otherIndex, other] of repos.entries()) {
       if (index === otherIndex) continue;
-      const inside = relative(other.root, one.root);
-      const isInside = inside === '' || !(inside.startsWith('..') || isAbsolute(inside));
       if (one.name === other.name) throw invalid(`repos.${index}.name`, `"${one.name}" is used twice`);
-      if (isInside) throw invalid(`repos.${index}.path`, `is inside the repo "${other.name}"`);
+      if (pathBelow(other.root, one.root) !== undefined)
+        throw invalid(`repos.${index}.path`, `is inside the repo "${other.name}"`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isAbsolute, join, relative } from 'node:path';
-import { boundUser, type Principal } from 'mortise/sdk';
+import { join } from 'node:path';
+import { boundUser, type Principal, pathBelow } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 
 /** Names below the folder of memories. */
@@ -25,6 +25,5 @@ export function memoryFolder(
 
 /** A path below the workspace without the workspace, so that it is confined there; any other path as it is. */
 export function workspacePath(workspace: string, path: string): string {
-  const below = relative(workspace, path);
-  return below.startsWith('..') || isAbsolute(below) ? path : below;
+  return pathBelow(workspace, path) ?? path;
 }

@@ -1,5 +1,5 @@
 import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute, relative, sep } from 'node:path';
 
 /**
  * Creates a folder and its missing parents. Node's own recursive `mkdir` loops forever in a folder that accepts no
@@ -15,6 +15,15 @@ export function makeFolders(path: string, mode = 0o777): void {
   for (const folder of missing.reverse()) make(folder, mode);
   // The existing path may be a file.
   if (missing.length === 0 && !statSync(path).isDirectory()) mkdirSync(path);
+}
+
+/**
+ * The path of `path` below `root`, blank for `root` itself; undefined when it is outside. Names are compared, links are not
+ * followed.
+ */
+export function pathBelow(root: string, path: string): string | undefined {
+  const below = relative(root, path);
+  return below === '..' || below.startsWith(`..${sep}`) || isAbsolute(below) ? undefined : below;
 }
 
 function exists(path: string): boolean {
