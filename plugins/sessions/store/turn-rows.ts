@@ -168,8 +168,11 @@ export async function interruptOrphans(store: Store): Promise<void> {
   );
 }
 
+/** Every step that the turn had completed has left its row of the model. */
 function interrupt({ database }: Store): string {
   return `update {realtime.turns} set status = 'interrupted', idempotency_key = null,
+    steps = (select count(*) from {realtime.messages} m
+      where m.turn_id = {realtime.turns}.turn_id and m.role = 'assistant'),
     error_code = 'turn_interrupted', error_message = 'The process that ran the turn is gone.',
     finished_at = ${database.now.millis}`;
 }

@@ -339,11 +339,14 @@ describe('turns', () => {
     it('interrupts the turn of an expired lease when the next one claims the session', async () => {
       const { service, store } = await openSessions(engine);
       const lost = await opened(service);
+      await lost.append([assistant('first'), { role: 'tool', content: 'done', toolCallId: 'call_1' }]);
+      await lost.append([assistant('second')]);
       await store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
         lost.sessionKey,
       ]);
       await opened(service, turnRequest('next'));
-      expect((await service.getTurn(lost.turnId))?.status).to.equal('interrupted');
+      // The steps that it had completed are counted.
+      expect(await service.getTurn(lost.turnId)).to.include({ status: 'interrupted', steps: 2 });
     });
 
     it('logs a failed release, which does not fail the work', async () => {
