@@ -80,7 +80,7 @@ describe('conversation', () => {
     expect(await conversation.intake.submit(message('three'), { wait: patient })).to.include({
       outcome: 'backpressure',
     });
-    expect(performance.now() - startedAt).to.be.within(950, 2_000);
+    expect(performance.now() - startedAt).to.be.at.least(950);
   });
 
   it('refuses a turn beyond the queue of its session, but not of another', async () => {

@@ -191,7 +191,7 @@ describe('egress', () => {
     for (const name of ['0', '1', '2', '3', '4']) hub.enqueue(reply(name));
     const from = performance.now();
     await hub.close(50);
-    expect(performance.now() - from).to.be.below(1_000);
+    expect(performance.now() - from).to.be.below(8_000);
     // A drained plugin is stopped as well: nothing is reported twice.
     await hub.close(50);
     expect(undelivered).to.deep.equal(['first (0)', ...['1', '2', '3', '4'].map((name) => `first ${name}`)]);

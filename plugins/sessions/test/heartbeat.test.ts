@@ -8,7 +8,7 @@ describe('heartbeat', () => {
     let lost = 0;
     let renewals = 0;
     startHeartbeat({
-      ttlMs: 150,
+      ttlMs: 900,
       renew: async () => {
         renewals += 1;
         return renewals < 2;
@@ -18,7 +18,7 @@ describe('heartbeat', () => {
       },
     });
     await until('the loss', () => lost > 0);
-    await sleep(120);
+    await sleep(400);
     expect([renewals, lost]).to.deep.equal([2, 1]);
   });
 
@@ -26,7 +26,7 @@ describe('heartbeat', () => {
     let renewals = 0;
     const why = await new Promise<string>((resolve) => {
       startHeartbeat({
-        ttlMs: 400,
+        ttlMs: 2_000,
         renew: () => {
           renewals += 1;
           return Promise.reject(new Error('no database'));
@@ -34,7 +34,7 @@ describe('heartbeat', () => {
         onLost: () => resolve('given up'),
       });
       // Timers that are due end in their order, on a busy machine too.
-      setTimeout(() => resolve('claimable'), 400);
+      setTimeout(() => resolve('claimable'), 2_000);
     });
     expect([renewals > 2, why]).to.deep.equal([true, 'given up']);
   });
@@ -51,7 +51,7 @@ describe('heartbeat', () => {
     let renewals = 0;
     let renewed = false;
     const heartbeat = startHeartbeat({
-      ttlMs: 150,
+      ttlMs: 900,
       renew: async () => {
         renewals += 1;
         await sleep(40);
@@ -63,7 +63,7 @@ describe('heartbeat', () => {
     await until('the first renewal', () => renewals === 1);
     await heartbeat.finish();
     expect(renewed).to.equal(true);
-    await sleep(120);
+    await sleep(400);
     expect(renewals).to.equal(1);
   });
 });
