@@ -1,13 +1,14 @@
-import { createHash } from 'node:crypto';
 import {
   channelNamePattern,
+  type Idempotency,
   idempotencyKeyPattern,
+  idempotencyOf,
   type NewMessage,
   type SessionRef,
   sessionNameLimits,
   violatedNameRule,
 } from 'mortise/contracts/sessions';
-import { canonicalJson, isJsonObject, type JsonObject } from 'mortise/sdk';
+import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { agentError } from './errors.js';
 import { readInput } from './input-messages.js';
 
@@ -59,11 +60,11 @@ export function readIdempotency(
   header: string | undefined,
   requestId: string | undefined,
   body: unknown,
-): { readonly key: string; readonly bodySha256: string } | undefined {
+): Idempotency | undefined {
   const key = header ?? requestId;
   if (key === undefined) return undefined;
   if (!idempotencyKeyPattern.test(key)) {
     throw agentError('invalid_request', { message: 'Idempotency-Key must have 1 to 128 visible ASCII characters' });
   }
-  return { key, bodySha256: createHash('sha256').update(canonicalJson(body)).digest('hex') };
+  return idempotencyOf(key, body);
 }

@@ -42,7 +42,6 @@ export function processRoute(
           {
             source: 'api:agent-process',
             ingress: 'api',
-            actor: { actor_type: 'user', actor_id: session.userId },
             idempotency: readIdempotency(headers['idempotency-key'], admitted.requestId, body),
             port: pipe.port,
             decided: ({ action }) => ctx.setHeader('X-Gate-Action', action),

@@ -32,7 +32,7 @@ async function submitTurn(
   ctx: CallContext,
 ): Promise<TurnAnswer> {
   const { session } = request;
-  const { source, ingress, actor, idempotency, eventId, replayChecked, port, decided, wait = deps.wait } = options;
+  const { source, ingress, idempotency, eventId, replayChecked, port, decided, wait = deps.wait } = options;
   try {
     const stored = idempotency && !replayChecked ? await deps.sessions.findReplay(session, idempotency) : undefined;
     if (stored) return { kind: 'turn', result: replayOf(stored) };
@@ -41,7 +41,7 @@ async function submitTurn(
       source_kind: internalSources.includes(ingress) ? 'internal' : 'external',
       ingress,
       session_key: deps.sessions.key(session),
-      actor,
+      actor: { actor_type: 'user', actor_id: session.userId },
       payload,
       ...(eventId === undefined ? {} : { evidence: { raw_event_id: eventId } }),
       trace_id: ctx.trace.traceId,

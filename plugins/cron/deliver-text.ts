@@ -1,12 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { TurnAnswer, TurnFailure } from 'mortise/contracts/agent';
 import { configOfChannel, isChannelEnabled } from 'mortise/contracts/channels';
-import type { NewMessage } from 'mortise/contracts/sessions';
+import { idempotencyOf, type NewMessage } from 'mortise/contracts/sessions';
 import {
   type CallContext,
   type CronTurnRequest,
   callOptions,
-  canonicalJson,
   isCodedError,
   isJsonObject,
   type JsonObject,
@@ -121,7 +120,6 @@ export async function runTurn(
   const input: readonly NewMessage[] = [{ role: 'user', content: text }];
   if (service.isCommand(input)) return { reply: await service.runCommand(session), turnId: '' };
   const params = { ...ownParams(spec), ...business, cron: { job_id: spec.id, job_name: spec.name } };
-  const bodySha256 = createHash('sha256').update(canonicalJson({ text, params, model, tools })).digest('hex');
   let answer: TurnAnswer;
   try {
     const admitted = await service.admit({ session, input, business: params, model, tools }, ctx);
@@ -132,9 +130,8 @@ export async function runTurn(
       {
         source: `cron:${spec.id}`.slice(0, maxSourceLength),
         ingress: 'cron',
-        actor: { actor_type: 'user', actor_id: target.user_id },
         wait: { limit: queueLimit, timeoutMs: Math.max(1, Math.round(deadline - clock.now())) },
-        idempotency: { key, bodySha256 },
+        idempotency: idempotencyOf(key, { text, params, model, tools }),
       },
       ctx,
     );

@@ -1,3 +1,4 @@
+import type { Idempotency } from 'mortise/contracts/sessions';
 import { isCodedError, MortiseError } from 'mortise/sdk';
 
 /** How a request for a turn ended, for those who cancel it. */
@@ -7,7 +8,7 @@ interface LiveSendFacts {
   readonly sessionKey: string;
   readonly requestId: string;
   readonly controller: AbortController;
-  readonly idempotency: { readonly key: string; readonly bodySha256: string } | undefined;
+  readonly idempotency: Idempotency | undefined;
 }
 
 /** A request for a turn while it is in progress. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   cutDeltas,
   errorOf,
@@ -13,12 +12,14 @@ import {
 } from 'mortise/contracts/agent';
 import {
   chatSpec,
+  type Idempotency,
   idempotencyKeyPattern,
+  idempotencyOf,
   type NewMessage,
   type SessionRef,
   type SessionsService,
 } from 'mortise/contracts/sessions';
-import { type CallContext, canonicalJson, isJsonObject, newId, type RouteContext } from 'mortise/sdk';
+import { type CallContext, isJsonObject, newId, type RouteContext } from 'mortise/sdk';
 import type { SelfOpsAudit } from './audit.js';
 import { invalidRequest } from './errors.js';
 import { checkUser, readFlag, readObject, readRawText, readSession, readText } from './read-body.js';
@@ -34,7 +35,7 @@ interface BootstrapRequest {
   readonly input: readonly NewMessage[];
   readonly promptMode: unknown;
   readonly stream: boolean;
-  readonly idempotency: { readonly key: string; readonly bodySha256: string } | undefined;
+  readonly idempotency: Idempotency | undefined;
 }
 
 /** A bootstrap whose turn runs. */
@@ -65,10 +66,7 @@ export function readBootstrap(given: unknown, idempotencyKey: string | undefined
     input: [{ role: 'user', content: text }],
     promptMode: body.prompt_mode ?? undefined,
     stream: readFlag(body, 'stream'),
-    idempotency:
-      idempotencyKey === undefined
-        ? undefined
-        : { key: idempotencyKey, bodySha256: createHash('sha256').update(canonicalJson(body)).digest('hex') },
+    idempotency: idempotencyKey === undefined ? undefined : idempotencyOf(idempotencyKey, body),
   };
 }
 
@@ -97,7 +95,6 @@ export async function startBootstrap(
     {
       source: 'api:agent-process',
       ingress: 'api',
-      actor: { actor_type: 'user', actor_id: session.userId },
       idempotency,
       port: pipe.port,
       decided: ({ action }) => setHeader('X-Gate-Action', action),

@@ -88,8 +88,7 @@ export class BackgroundRuns {
     const admitted = await turns.admit({ session, input: [message], business }, ctx);
     // The answer is for the parent: no channel sends it to a person.
     const request = { ...admitted.request, dispatch: undefined };
-    const actor = { actor_type: 'user' as const, actor_id: session.userId };
-    const options = { source: `subagent:${ref.agentId}`, ingress: 'internal' as const, actor, wait };
+    const options = { source: `subagent:${ref.agentId}`, ingress: 'internal' as const, wait };
     const answer = await turns.submit({ ...admitted, request }, options, ctx);
     if (answer.kind !== 'turn') return { error: `${answer.error.code}: ${answer.error.message}` };
     const { result } = answer;

@@ -6,8 +6,8 @@ import { contributing, createTestHost, oneDatabase, type TestHost, type TestPlug
 type Json = Readonly<Record<string, unknown>>;
 
 const faces: Readonly<Record<string, SubmitTurnOptions>> = {
-  channel: { source: 'channel:console', ingress: 'channel', actor: { actor_type: 'user', actor_id: 'u1' } },
-  cron: { source: 'cron:nightly', ingress: 'cron', actor: { actor_type: 'service', actor_id: 'cron:nightly' } },
+  channel: { source: 'channel:console', ingress: 'channel' },
+  cron: { source: 'cron:nightly', ingress: 'cron' },
 };
 
 /** How such an entry point reports an answer: a channel to its platform, a schedule in its history. */

@@ -1,4 +1,4 @@
-import type { NewMessage, SessionRef, TurnUsage } from 'mortise/contracts/sessions';
+import type { Idempotency, NewMessage, SessionRef, TurnUsage } from 'mortise/contracts/sessions';
 import { MortiseError, type PromptLayer, type PromptRequest } from 'mortise/sdk';
 
 /**
@@ -8,7 +8,7 @@ import { MortiseError, type PromptLayer, type PromptRequest } from 'mortise/sdk'
 export interface TurnRequest {
   readonly session: SessionRef;
   readonly input: readonly NewMessage[];
-  readonly idempotency?: { readonly key: string; readonly bodySha256: string } | undefined;
+  readonly idempotency?: Idempotency | undefined;
   /** Absent: the chat's own, else `default`. */
   readonly promptMode?: string | undefined;
   /** Merged into the chat's meta when the turn opens. */

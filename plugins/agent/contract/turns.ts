@@ -1,7 +1,7 @@
 import type { QueueWait, ReplyPort } from 'mortise/contracts/conversation';
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
-import type { CallContext, Observation, ObservationActor, PromptLayer } from 'mortise/sdk';
+import type { CallContext, Observation, PromptLayer } from 'mortise/sdk';
 import type { TurnFailure, TurnRequest, TurnResult } from './turn.js';
 
 /** A request for a turn as an entry point received it: HTTP, the socket, a channel, a schedule. */
@@ -32,7 +32,6 @@ export interface SubmitTurnOptions {
   readonly source: string;
   /** `cron` and `internal` are internal sources, all others external ones. */
   readonly ingress: Observation['ingress'];
-  readonly actor: Partial<ObservationActor>;
   /** How long the turn may wait for its session; the limits of `/agent/process` when absent. */
   readonly wait?: QueueWait | undefined;
   readonly idempotency?: TurnRequest['idempotency'];

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TurnAnswer, TurnFailure, TurnService } from 'mortise/contracts/agent';
 import type { ReplyPort } from 'mortise/contracts/conversation';
-import type { SessionRef } from 'mortise/contracts/sessions';
-import { type CallContext, canonicalJson, extendContext, isCodedError, type Logger, type Principal } from 'mortise/sdk';
+import { idempotencyOf, type SessionRef } from 'mortise/contracts/sessions';
+import { type CallContext, extendContext, isCodedError, type Logger, type Principal } from 'mortise/sdk';
 import type { EventEnd, EventStore, StoredEvent } from './event-store.js';
 import type { QqEvent } from './read-event.js';
 
@@ -164,8 +164,7 @@ export class Inbox {
       {
         source: 'channel:qq',
         ingress: 'channel',
-        actor: { actor_type: 'user', actor_id: event.userId },
-        idempotency: { key: `qq:${event.key}`, bodySha256: digestOf(event) },
+        idempotency: idempotencyOf(`qq:${event.key}`, [event.text, event.reply]),
         eventId: event.key,
         port,
       },
@@ -189,13 +188,6 @@ function backgroundCall(event: StoredEvent, log: Logger, signal: AbortSignal): C
     correlationId: `corr-${randomBytes(8).toString('hex')}`,
     trace: { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex'), sampled: false },
   };
-}
-
-/** Equal before and after the event was stored: PostgreSQL orders the members of objects in its own way. */
-function digestOf({ text, reply }: QqEvent): string {
-  return createHash('sha256')
-    .update(canonicalJson([text, reply]))
-    .digest('hex');
 }
 
 /** A message that the gate put aside is handled. */

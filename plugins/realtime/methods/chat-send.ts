@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { TurnPortEvent, TurnResult, TurnService } from 'mortise/contracts/agent';
-import type { NewMessage, SessionRef } from 'mortise/contracts/sessions';
-import { canonicalJson, type JsonObject } from 'mortise/sdk';
+import { type Idempotency, idempotencyOf, type NewMessage, type SessionRef } from 'mortise/contracts/sessions';
+import type { JsonObject } from 'mortise/sdk';
 import { invalidParams, wireError } from '../errors.js';
 import { doneFrame, errorFrame, toolCallFrame, toolResultFrame, usageFrame } from '../frames.js';
 import { isCancelled, type LiveSend } from '../live-sends.js';
@@ -11,8 +10,6 @@ import { submitFailure, wordFailure } from '../word-failure.js';
 
 const contentLimit = 200_000;
 const optionalEvents = ['tool_result', 'usage'];
-
-type Idempotency = NonNullable<LiveSend['facts']['idempotency']>;
 
 interface SendRequest {
   readonly session: SessionRef;
@@ -74,12 +71,8 @@ function readSend(params: JsonObject, call: MethodCall, deps: RealtimeDeps): Sen
     input: [{ role: 'user', content, ...parts }],
     business,
     events,
-    idempotency: key === undefined ? undefined : { key, bodySha256: hash({ content, attachments, business }) },
+    idempotency: key === undefined ? undefined : idempotencyOf(key, { content, attachments, business }),
   };
-}
-
-function hash(value: object): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
 /** Answers with the stored reply of the same key. False when there is none. */
@@ -117,7 +110,6 @@ async function runTurn(
     {
       source: 'ws:chat',
       ingress: 'ws',
-      actor: { actor_type: 'user', actor_id: session.userId },
       wait: { limit: 0, timeoutMs: 0 },
       idempotency,
       replayChecked: true,

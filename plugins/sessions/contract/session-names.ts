@@ -6,9 +6,6 @@ export const sessionNameLimits = { channel: 64, userId: 128, sessionId: 256 } as
 /** The form of a channel's name. */
 export const channelNamePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The form of an idempotency key. */
-export const idempotencyKeyPattern = /^[\x21-\x7e]{1,128}$/;
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const controlCharacters = /[\u0000-\u001f\u007f]/;
 

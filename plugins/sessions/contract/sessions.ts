@@ -1,4 +1,5 @@
 import type { ModelContentPart, ModelMessage, ModelToolCall, TransactionOption } from 'mortise/sdk';
+import type { Idempotency } from './idempotency.js';
 
 /** The three parts that identify a session. */
 export interface SessionRef {
@@ -105,7 +106,7 @@ export interface OpenTurnRequest {
   /** Stored with the turn row, in one transaction with the claim. */
   readonly input: readonly NewMessage[];
   /** A key is unique per session for 24 hours. */
-  readonly idempotency?: { readonly key: string; readonly bodySha256: string } | undefined;
+  readonly idempotency?: Idempotency | undefined;
   readonly promptMode?: string | undefined;
   readonly providerId?: string | undefined;
   readonly model?: string | undefined;
@@ -236,7 +237,7 @@ export interface SessionsService {
    */
   openTurn(request: OpenTurnRequest, options?: OpenTurnOptions): Promise<OpenTurnResult>;
   /** The completed turn a key belongs to, before anything is claimed. Throws as {@link openTurn}. */
-  findReplay(session: SessionRef, idempotency: { key: string; bodySha256: string }): Promise<TurnDetail | undefined>;
+  findReplay(session: SessionRef, idempotency: Idempotency): Promise<TurnDetail | undefined>;
   /**
    * Claims the session, renews the claim, runs, and releases in all cases. Null when another owner holds the session.
    * The lease's signal aborts when the claim is lost.

@@ -1,15 +1,10 @@
-import type { OpenTurnRequest, TurnOutcome } from 'mortise/contracts/sessions';
+import type { Idempotency, OpenTurnRequest, TurnOutcome } from 'mortise/contracts/sessions';
 import type { BatchStatement, Transaction } from 'mortise/sdk';
 import { sessionError } from '../errors.js';
 import type { Session, Store } from './store.js';
 
 /** How long a key belongs to its turn, milliseconds. */
 const keyLifetimeMs = 24 * 3_600_000;
-
-export interface Idempotency {
-  readonly key: string;
-  readonly bodySha256: string;
-}
 
 /**
  * The completed turn that a key belongs to. A turn that did not complete gave its key up when it was closed; a turn
