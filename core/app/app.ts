@@ -1,5 +1,4 @@
-import { basename, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
+import { join } from 'node:path';
 import type { DatabaseHost } from '../database/index.js';
 import { createHttpServer, type HttpServer } from '../http/index.js';
 import type { Kernel } from '../kernel/kernel.js';
@@ -9,14 +8,13 @@ import { guardProcess } from '../process/process-guard.js';
 import { listenerOn, watchRawResources } from '../process/raw-resources.js';
 import { startWatchdog } from '../process/watchdog.js';
 import { isCodedError, MortiseError } from '../sdk/errors.js';
-import type { PlatformChange } from '../sdk/events.js';
 import type { PluginControl } from '../sdk/host/plugin-control.js';
-import type { Desired, Settings } from '../settings/types.js';
+import type { Settings } from '../settings/types.js';
 import type { HostLogger, MetricsRegistry } from '../telemetry/types.js';
 import { type Composition, parts } from './composition.js';
 import { type CoreOptions, coreParts } from './core-parts.js';
 import { linkDroppedInPlugins, watchFolder } from './data-folders.js';
-import { recordChanges, reportOfflineEdits } from './file-edits.js';
+import { reportEdits, reportOfflineEdits } from './file-edits.js';
 import { mountRoutes } from './mount-routes.js';
 import { createLazyFetch } from './plugin-scope.js';
 import { processRoutes } from './process-routes.js';
@@ -104,11 +102,28 @@ function serverParts(options: AppOptions): Composition {
           sseKeepAliveSeconds: settings.host.sseKeepAliveSeconds,
           setting: (plugin, name) => {
             const kernel = all.get(parts.kernel);
-            return kernel.isEnabled(plugin) ? kernel.record(plugin)?.config?.snapshot?.config[name] : undefined;
+            return kernel.plugins.isEnabled(plugin)
+              ? kernel.plugins.record(plugin)?.config?.snapshot?.config[name]
+              : undefined;
           },
         });
       },
       (http) => http.close(),
+    )
+    .part(
+      parts.guard,
+      (all) => {
+        if (!options.ownsProcess) return undefined;
+        watchRawResources();
+        const kernel = all.get(parts.kernel);
+        return guardProcess({
+          log: all.get(parts.log).log,
+          folders: () => kernel.folders(),
+          fault: (plugin, code, error) => kernel.fault(plugin, code, error),
+          onHostFault: (error) => options.onHostFault?.(error),
+        });
+      },
+      (undo) => undo(),
     );
 }
 
@@ -126,19 +141,10 @@ function startedApp(composition: Composition, options: AppOptions): App {
 
   observe(composition);
   settings.onWrite((write) => void seen.know(write).catch(() => undefined));
-  reportFileEdits(composition);
+  // A desired state in the database is changed through the platform only.
+  if (!composition.get(parts.desired).shared)
+    reportEdits(composition.get(parts.pluginsFile), seen, kernel.events, sink.log);
   settings.onAlert((alert) => kernel.events.emit('alert', alert));
-  if (options.ownsProcess) {
-    watchRawResources();
-    composition.own(
-      guardProcess({
-        log: sink.log,
-        folders: () => kernel.folders(),
-        fault: (plugin, code, error) => kernel.fault(plugin, code, error),
-        onHostFault: (error) => options.onHostFault?.(error),
-      }),
-    );
-  }
   let mounted = false;
   // Mounting for each plugin that starts would be wasted work: routes are mounted when requests can come.
   const mount = (): void => {
@@ -204,7 +210,9 @@ function observe(composition: Composition): void {
   const database = composition.get(parts.database);
   const { log, dropped } = composition.get(parts.log);
   const { host: metrics } = composition.get(parts.metrics);
-  metrics.observePluginState(() => kernel.records().map(({ key, state }) => ({ labels: { key, state }, value: 1 })));
+  metrics.observePluginState(() =>
+    kernel.plugins.records().map(({ key, state }) => ({ labels: { key, state }, value: 1 })),
+  );
   metrics.observePointInflight(() =>
     kernel.registry
       .everything()
@@ -219,45 +227,6 @@ function observe(composition: Composition): void {
     metrics.alerts.add(1, { source: source.split(':')[0] ?? source, severity, code });
     log.warn({ source, severity, code }, `alert: ${message}`);
   });
-}
-
-/** Emits an event for each edit of `plugins.json`. A desired state in the database is changed through the platform only. */
-function reportFileEdits(composition: Composition): void {
-  const file = composition.get(parts.pluginsFile);
-  const { events } = composition.get(parts.kernel);
-  if (composition.get(parts.desired).shared) return;
-  const seen = composition.get(parts.seenFiles);
-  const { log } = composition.get(parts.log);
-  file.onEdit((next, previous) => {
-    void recordChanges(events, editsOf(next, previous, basename(file.file)), log)
-      .then((recorded) => (recorded ? seen.knowAll(file.file) : undefined))
-      .catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
-  });
-}
-
-/** A change per plugin that was enabled or disabled, and one for everything else in the file. */
-function editsOf(next: Desired, previous: Desired, file: string): readonly PlatformChange[] {
-  const keys = Object.keys({ ...previous.plugins, ...next.plugins });
-  const isOn = (state: Desired, key: string): boolean => state.plugins[key]?.enabled === true;
-  const toggled = keys.filter((key) => isOn(next, key) !== isOn(previous, key));
-  const others = keys.filter(
-    (key) => !toggled.includes(key) && !isDeepStrictEqual(next.plugins[key], previous.plugins[key]),
-  );
-  const isRest =
-    !isDeepStrictEqual([next.bindings, next.renamed], [previous.bindings, previous.renamed]) || others.length > 0;
-  return [
-    ...toggled.map(
-      (key): PlatformChange => ({
-        operation: isOn(next, key) ? 'enable' : 'disable',
-        target: key,
-        source: 'file',
-        details: { plugin: key },
-      }),
-    ),
-    ...(isRest
-      ? [{ operation: 'edit_file', target: file, source: 'file', details: { file, plugins: others } } as const]
-      : []),
-  ];
 }
 
 /** Ends an endless loop in a plugin; 0 seconds turn that off. */

@@ -54,6 +54,8 @@ export const parts = {
   control: token<PluginControl>('control'),
   http: token<HttpServer>('http'),
   fetch: token<LazyFetch>('fetch'),
+  /** Its undo step. */
+  guard: token<() => void>('process-guard'),
 } as const;
 
 /** The token of a host service inside a plugin's container. */

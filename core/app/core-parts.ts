@@ -246,11 +246,7 @@ function sharedParts(source: SettingsSource, openLog: (settings: Settings) => Lo
     )
     .part(
       parts.seenFiles,
-      (all) => {
-        const settings = all.get(parts.settings);
-        const seen = new SeenFiles(settings.host);
-        return seen;
-      },
+      (all) => new SeenFiles(all.get(parts.settings).host),
       (seen) => seen.settled(),
     );
 }

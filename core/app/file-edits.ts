@@ -8,7 +8,7 @@ import type { Logger } from '../sdk/context.js';
 import type { PlatformChange } from '../sdk/events.js';
 import { isJsonObject } from '../sdk/json.js';
 import { serialQueue } from '../sdk/timing.js';
-import type { FileWrite, HostSettings } from '../settings/types.js';
+import type { Desired, FileWrite, HostSettings, PluginsFile } from '../settings/types.js';
 
 /** A file that was changed by hand. */
 export interface FileEdit {
@@ -178,6 +178,40 @@ export async function reportOfflineEdits(
     log.info({ edits }, 'files were edited since a server last ran');
   }
   await take().catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
+}
+
+/** Emits an event for each edit of `plugins.json` while the server runs, and marks it as seen once a plugin has recorded it. */
+export function reportEdits(file: PluginsFile, seen: SeenFiles, events: EventBus, log: Logger): void {
+  file.onEdit((next, previous) => {
+    void recordChanges(events, editsOf(next, previous, basename(file.file)), log)
+      .then((recorded) => (recorded ? seen.knowAll(file.file) : undefined))
+      .catch((error: unknown) => log.warn({ err: error }, 'seen files could not be saved'));
+  });
+}
+
+/** A change per plugin that was enabled or disabled, and one for everything else in the file. */
+function editsOf(next: Desired, previous: Desired, file: string): readonly PlatformChange[] {
+  const keys = Object.keys({ ...previous.plugins, ...next.plugins });
+  const isOn = (state: Desired, key: string): boolean => state.plugins[key]?.enabled === true;
+  const toggled = keys.filter((key) => isOn(next, key) !== isOn(previous, key));
+  const others = keys.filter(
+    (key) => !toggled.includes(key) && !isDeepStrictEqual(next.plugins[key], previous.plugins[key]),
+  );
+  const isRest =
+    !isDeepStrictEqual([next.bindings, next.renamed], [previous.bindings, previous.renamed]) || others.length > 0;
+  return [
+    ...toggled.map(
+      (key): PlatformChange => ({
+        operation: isOn(next, key) ? 'enable' : 'disable',
+        target: key,
+        source: 'file',
+        details: { plugin: key },
+      }),
+    ),
+    ...(isRest
+      ? [{ operation: 'edit_file', target: file, source: 'file', details: { file, plugins: others } } as const]
+      : []),
+  ];
 }
 
 /** @returns whether a plugin recorded the changes and none failed to */

@@ -22,9 +22,9 @@ export function mountRoutes(
   let planned = false;
   const mount = (): void => {
     planned = false;
-    const records = kernel.records();
+    const records = kernel.plugins.records();
     const rank = (record: PluginRecord): number =>
-      record.state === 'active' ? 0 : kernel.isEnabled(record.key) ? 1 : 2;
+      record.state === 'active' ? 0 : kernel.plugins.isEnabled(record.key) ? 1 : 2;
     const ranked = [...records].sort((a, b) => rank(a) - rank(b));
     const mounts = new Map(ranked.map((record) => [record.key, manifestOf(record)?.mounts ?? []]));
     const hint = correctionOf(file, kernel);
@@ -58,7 +58,7 @@ function correctionOf(
   { source, problem }: Pick<PluginsFile, 'source' | 'problem'>,
   kernel: Kernel,
 ): string | undefined {
-  const isUnknown = source === 'empty' && problem !== null && Object.keys(kernel.desired.plugins).length === 0;
+  const isUnknown = source === 'empty' && problem !== null && Object.keys(kernel.plugins.desired.plugins).length === 0;
   return isUnknown ? `No plugin is enabled. ${problem.fix}` : undefined;
 }
 
@@ -93,7 +93,7 @@ function routesOf(kernel: Kernel, record: PluginRecord, mounts: MountsByPlugin):
       plugin: record.key,
       declaration,
       mount: mountOf(declaration.mount, manifest, mounts),
-      enabled: kernel.isEnabled(record.key),
+      enabled: kernel.plugins.isEnabled(record.key),
       ...((active && kernel.registry.find('route', address)) || isStarting(record)
         ? {
             invoke: {

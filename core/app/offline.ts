@@ -50,10 +50,10 @@ export async function openOffline(
   settings.onWrite((write) => void writes.push(write));
   const control = composition.get(parts.control);
   const rowOf = (key: string): PluginRow | undefined =>
-    control.list().find((row) => row.key === kernel.record(key)?.key);
+    control.list().find((row) => row.key === kernel.plugins.record(key)?.key);
   const needs = (key: string, optional: boolean): readonly string[] => {
-    const manifest = kernel.record(key)?.entry.manifest;
-    const wanted = optional ? (manifest?.optional ?? []).filter((one) => kernel.isEnabled(one)) : [];
+    const manifest = kernel.plugins.record(key)?.entry.manifest;
+    const wanted = optional ? (manifest?.optional ?? []).filter((one) => kernel.plugins.isEnabled(one)) : [];
     return [...(manifest?.requires ?? []), ...wanted];
   };
   const withNeeded = (keys: readonly string[], optional: boolean): readonly string[] => {
@@ -83,15 +83,17 @@ export async function openOffline(
     },
     patchConfig: async (key, patch) => {
       const { key: own } = await control.inspect(key);
-      const config = kernel.record(own)?.config;
+      const config = kernel.plugins.record(own)?.config;
       if (!config) throw new MortiseError('invalid_config', `The plugin ${own} has no configuration.`, { status: 422 });
       await config.patch(patch);
     },
     withNeeded,
     listenersOf: (event) => {
-      const listeners = kernel
+      const listeners = kernel.plugins
         .records()
-        .filter(({ key, entry }) => kernel.isEnabled(key) && entry.manifest?.permissions?.events?.includes(event));
+        .filter(
+          ({ key, entry }) => kernel.plugins.isEnabled(key) && entry.manifest?.permissions?.events?.includes(event),
+        );
       return withNeeded(
         listeners.map(({ key }) => key),
         true,

@@ -1,3 +1,4 @@
+import type { Inventory } from '../kernel/inventory.js';
 import type { Kernel, PluginConfigs } from '../kernel/kernel.js';
 import type { PluginRecord } from '../kernel/plugin-record.js';
 import { problem } from '../messages/plugin-problems.js';
@@ -12,8 +13,8 @@ export function planChanges(
   changes: readonly PluginChange[],
   find: (key: string) => PluginRecord,
 ): PluginPlan {
-  const plugins: Record<string, Desired['plugins'][string]> = { ...kernel.desired.plugins };
-  const bindings: Record<string, string> = { ...kernel.desired.bindings };
+  const plugins: Record<string, Desired['plugins'][string]> = { ...kernel.plugins.desired.plugins };
+  const bindings: Record<string, string> = { ...kernel.plugins.desired.bindings };
   const configs = new Map<string, Readonly<Record<string, unknown>>>();
   for (const change of changes) {
     const { key } = find(change.key);
@@ -23,9 +24,9 @@ export function planChanges(
     if (change.config) configs.set(key, change.config);
   }
   const needed = keepRequired(kernel, plugins);
-  const refused = refuseDisplacements(kernel, { ...kernel.desired, plugins, bindings }, configs, plugins);
-  const { plugins: plan } = kernel.planFor({ ...kernel.desired, plugins, bindings }, configs);
-  const running = kernel.records().filter((record) => record.run);
+  const refused = refuseDisplacements(kernel, { ...kernel.plugins.desired, plugins, bindings }, configs, plugins);
+  const { plugins: plan } = kernel.planFor({ ...kernel.plugins.desired, plugins, bindings }, configs);
+  const running = kernel.plugins.records().filter((record) => record.run);
   const starts = [...plan.values()].filter(
     ({ entry, problem }) => !problem && !running.some((record) => record.key === entry.key),
   );
@@ -72,7 +73,7 @@ function refuseDisplacements(
 ): PluginPlan['blocked'] {
   const refused: PluginPlan['blocked'][number][] = [];
   for (;;) {
-    const keys = Object.keys(plugins).filter((key) => plugins[key]?.enabled && !kernel.isEnabled(key));
+    const keys = Object.keys(plugins).filter((key) => plugins[key]?.enabled && !kernel.plugins.isEnabled(key));
     const found = displacedBy(kernel, { ...next, plugins: { ...plugins } }, keys, configs);
     if (!found) return refused;
     plugins[found.key] = { ...plugins[found.key], enabled: false };
@@ -114,7 +115,7 @@ function displacedBy(
   keys: readonly string[],
   configs?: PluginConfigs,
 ): Displacement | undefined {
-  const { plugins: before } = kernel.planFor(kernel.desired);
+  const { plugins: before } = kernel.planFor(kernel.plugins.desired);
   for (const [owner, { contested }] of kernel.planFor(next, configs).plugins) {
     if (!contested || keys.includes(owner) || before.get(owner)?.problem !== null) continue;
     const key = keys.find((one) => contested.claimants.includes(one) && !before.has(one));
@@ -136,7 +137,7 @@ export function refuseDisplacement(kernel: Kernel, next: Desired, keys: readonly
   });
 }
 
-type DependencyGraph = Pick<Kernel, 'dependants' | 'isEnabled' | 'isRequired'>;
+type DependencyGraph = { readonly plugins: Pick<Inventory, 'dependants' | 'isEnabled' | 'isRequired'> };
 
 /**
  * Refuses to disable a plugin that others require, unless they are disabled with it, and one that the installation
@@ -146,8 +147,8 @@ type DependencyGraph = Pick<Kernel, 'dependants' | 'isEnabled' | 'isRequired'>;
  * @throws MortiseError `plugin_has_dependants`, `plugin_required` (409)
  */
 export function refuseDisable(kernel: DependencyGraph, key: string, cascade: boolean): readonly string[] {
-  if (!cascade && !kernel.isEnabled(key)) return [];
-  const dependants = kernel.dependants(key);
+  if (!cascade && !kernel.plugins.isEnabled(key)) return [];
+  const dependants = kernel.plugins.dependants(key);
   const required = requiredOf(kernel, [key, ...dependants]);
   const refusal = required === undefined ? undefined : problem('plugin_required', required);
   if (!cascade && dependants.length > 0) {
@@ -167,19 +168,19 @@ export function refuseDisable(kernel: DependencyGraph, key: string, cascade: boo
 
 /** The first of these plugins that should run and is required. */
 export function requiredOf(kernel: DependencyGraph, keys: readonly string[]): string | undefined {
-  return keys.find((key) => kernel.isEnabled(key) && kernel.isRequired(key));
+  return keys.find((key) => kernel.plugins.isEnabled(key) && kernel.plugins.isRequired(key));
 }
 
 /** Rows under a former key or another spelling become one row under the present key. */
 export function withToggled(
-  kernel: Pick<Kernel, 'resolve'>,
+  kernel: { readonly plugins: Pick<Inventory, 'resolve'> },
   plugins: Desired['plugins'],
   keys: readonly string[],
   enabled: boolean,
 ): Desired['plugins'] {
   const next = { ...plugins };
   for (const key of keys) {
-    const before = Object.entries(plugins).filter(([name]) => kernel.resolve(name) === key);
+    const before = Object.entries(plugins).filter(([name]) => kernel.plugins.resolve(name) === key);
     for (const [name] of before) if (name !== key) delete next[name];
     next[key] = { ...Object.assign({}, ...before.map(([, wanted]) => wanted)), ...plugins[key], enabled };
   }

@@ -63,9 +63,9 @@ export function createControl(deps: ControlDeps): PluginControl {
   };
 
   const find = (key: string): PluginRecord => {
-    const record = kernel.record(key);
+    const record = kernel.plugins.record(key);
     if (record) return record;
-    const known = kernel.records().map((one) => one.key);
+    const known = kernel.plugins.records().map((one) => one.key);
     throw new MortiseError('plugin_not_found', `There is no plugin "${key}".`, {
       status: 404,
       details: { key, known },
@@ -137,9 +137,9 @@ export function createControl(deps: ControlDeps): PluginControl {
     });
 
   return {
-    revision: () => kernel.desired.revision,
+    revision: () => kernel.plugins.desired.revision,
 
-    list: () => kernel.records().toSorted(byKey).map(row),
+    list: () => kernel.plugins.records().toSorted(byKey).map(row),
 
     inspect: async (key) => {
       const record = find(key);
@@ -216,9 +216,9 @@ export function createControl(deps: ControlDeps): PluginControl {
     hurry: (key) => database?.hurryTransactions(key),
 
     waiting: () =>
-      kernel
+      kernel.plugins
         .records()
-        .filter((record) => kernel.isRequired(record.key) && record.state !== 'active')
+        .filter((record) => kernel.plugins.isRequired(record.key) && record.state !== 'active')
         .map((record): Waiting => ({ key: record.key, state: record.state, code: record.problem?.code ?? null }))
         .concat(waiting?.() ?? []),
   };
@@ -230,8 +230,8 @@ export function createControl(deps: ControlDeps): PluginControl {
  * @returns the step that ends the watch and lets held plugins start again
  */
 function endHangingStart(kernel: Kernel, record: PluginRecord, options: ToggleOptions | undefined): () => void {
-  const staleRevision = options?.revision !== undefined && options.revision !== kernel.desired.revision;
-  const dependants = kernel.dependants(record.key).flatMap((key) => kernel.record(key) ?? []);
+  const staleRevision = options?.revision !== undefined && options.revision !== kernel.plugins.desired.revision;
+  const dependants = kernel.plugins.dependants(record.key).flatMap((key) => kernel.plugins.record(key) ?? []);
   const affected = [record, ...dependants];
   const keys = affected.map(({ key }) => key);
   if (staleRevision || (!options?.cascade && dependants.length > 0) || requiredOf(kernel, keys) !== undefined)
@@ -252,10 +252,10 @@ function endHangingStart(kernel: Kernel, record: PluginRecord, options: ToggleOp
 }
 
 function checkRevision(kernel: Kernel, options: ToggleOptions | undefined): void {
-  if (options?.revision === undefined || options.revision === kernel.desired.revision) return;
+  if (options?.revision === undefined || options.revision === kernel.plugins.desired.revision) return;
   throw new MortiseError('revision_conflict', 'The desired state has changed since it was read.', {
     status: 409,
-    details: { revision: kernel.desired.revision, given: options.revision },
+    details: { revision: kernel.plugins.desired.revision, given: options.revision },
     hint: 'Read the list again and repeat with its revision.',
   });
 }

@@ -8,7 +8,7 @@ import type { Finding } from '../sdk/host/plugin-control.js';
 
 /** What an admin should look at, worst first. */
 export async function findings(kernel: Kernel, only: PluginRecord | undefined): Promise<readonly Finding[]> {
-  const records = only ? [only] : kernel.records();
+  const records = only ? [only] : kernel.plugins.records();
   const others = only ? [] : await kernel.deps.findings();
   const plugins = await Promise.all(
     records.map(async (record) => {
@@ -30,7 +30,7 @@ export async function findings(kernel: Kernel, only: PluginRecord | undefined): 
 
 /** The invalid configuration of a plugin is also a finding of the settings. */
 function isReported({ key, message }: Finding, kernel: Kernel): boolean {
-  const record = key === undefined ? undefined : kernel.record(key);
+  const record = key === undefined ? undefined : kernel.plugins.record(key);
   return record?.config?.problem?.message === message;
 }
 
@@ -147,7 +147,7 @@ function aboutInert({ key }: PluginRecord, kernel: Kernel): readonly Finding[] {
 function aboutRoutes({ key, run, entry }: PluginRecord, kernel: Kernel): readonly Finding[] {
   const { manifest } = run?.entry ?? entry;
   if (!run || !manifest) return [];
-  const others = kernel.records().flatMap((other) => (other.entry.manifest ? [other.entry.manifest] : []));
+  const others = kernel.plugins.records().flatMap((other) => (other.entry.manifest ? [other.entry.manifest] : []));
   return (manifest.permissions?.routes ?? []).flatMap(({ kind, path }): Finding[] => {
     const prefix = path.slice(0, Math.max(0, path.search(/\/[:*]/)));
     if (kind === 'static' || prefix === '' || !path.includes('/*')) return [];

@@ -13,13 +13,13 @@ export function rowOf(kernel: Kernel, record: PluginRecord): PluginRow {
     version: manifest?.version ?? '0.0.0',
     source: record.entry.source,
     tier: record.tier,
-    desired: kernel.isEnabled(record.key) ? 'enabled' : 'disabled',
+    desired: kernel.plugins.isEnabled(record.key) ? 'enabled' : 'disabled',
     state: record.state,
     since: new Date(record.since).toISOString(),
     code: record.problem?.code ?? null,
     message: record.problem?.message ?? null,
     hint: record.problem?.hint ?? null,
-    required: kernel.isRequired(record.key),
+    required: kernel.plugins.isRequired(record.key),
     contributes: contributionsOf(record),
     requires: manifest?.requires ?? [],
     config_valid: !record.config?.problem,
@@ -59,7 +59,7 @@ export async function detailOf(
         p95_ms: rounded(stats.percentile(0.95)),
       }),
     ),
-    dependants: kernel.dependants(record.key),
+    dependants: kernel.plugins.dependants(record.key),
     health: health?.detail === undefined ? health : { ...health, detail: kernel.deps.clean(health.detail) },
     last_fault: record.lastFault ? { ...record.lastFault, at: new Date(record.lastFault.at).toISOString() } : null,
     load_times_ms: record.times,
@@ -78,11 +78,11 @@ export function loadTree(kernel: Kernel): readonly LoadTreeNode[] {
     state: record.state,
     ms: record.times,
     requires: record.required.flatMap((key) => {
-      const needed = kernel.record(key);
+      const needed = kernel.plugins.record(key);
       return needed && !path.includes(key) ? [node(needed, [...path, record.key])] : [];
     }),
   });
-  const records = kernel.records().filter((record) => kernel.isEnabled(record.key));
+  const records = kernel.plugins.records().filter((record) => kernel.plugins.isEnabled(record.key));
   const needed = new Set(records.flatMap((record) => record.required));
   const roots = records.filter((record) => !needed.has(record.key));
   return (roots.length > 0 ? roots : records).map((record) => node(record, []));

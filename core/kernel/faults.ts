@@ -3,6 +3,7 @@ import { type Problem, problem } from '../messages/plugin-problems.js';
 import { isCodedError } from '../sdk/errors.js';
 import type { KernelDeps } from './deps.js';
 import type { EventBus } from './event-bus.js';
+import type { Inventory } from './inventory.js';
 import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-record.js';
 
 /** Of one plugin within a minute: a raw timer may fail for ever. */
@@ -10,8 +11,7 @@ const faultsLogged = 20;
 
 export interface FaultsDeps extends Pick<KernelDeps, 'clean' | 'clock' | 'log'> {
   readonly events: EventBus;
-  record(key: string): PluginRecord | undefined;
-  isRequired(key: string): boolean;
+  readonly plugins: Pick<Inventory, 'record' | 'isRequired'>;
   quarantine(record: PluginRecord, shown: Problem): void;
 }
 
@@ -31,7 +31,7 @@ export class Faults {
       if (this.#counted.has(error)) return;
       this.#counted.add(error);
     }
-    const record = this.#deps.record(key);
+    const record = this.#deps.plugins.record(key);
     const message = clean(describeError(error));
     if (code === 'callback_failed' && isCodedError(error) && !(error instanceof PluginProblem)) {
       log.warn({ plugin: key, code: error.code, error: message }, 'a plugin callback failed');
@@ -47,7 +47,7 @@ export class Faults {
     }
     if (count < faultLimit || record.state === 'quarantined') return;
     // Nothing works without a required plugin, so an unreliable one is better than none.
-    if (this.#deps.isRequired(key)) return;
+    if (this.#deps.plugins.isRequired(key)) return;
     this.#deps.quarantine(record, problem('repeated_faults', count, faultWindowSeconds, message));
   }
 }

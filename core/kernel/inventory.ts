@@ -5,6 +5,7 @@ import { canonicalKey } from '../sdk/points/point.js';
 import type { Desired } from '../settings/types.js';
 import { type CatalogueEntry, configSchemaId, readCatalogue } from './catalogue.js';
 import type { KernelDeps } from './deps.js';
+import { dependantsOf } from './plan.js';
 import { PluginRecord } from './plugin-record.js';
 
 type InventoryDeps = Pick<
@@ -58,6 +59,15 @@ export class Inventory {
     );
     this.#enabled = { desired, keys };
     return keys;
+  }
+
+  isEnabled(key: string): boolean {
+    return this.enabled().has(key);
+  }
+
+  /** Enabled plugins whose manifests require `key`, directly or through others, dependants first. */
+  dependants(key: string): readonly string[] {
+    return dependantsOf(key, this.entries(), this.enabled());
   }
 
   isRequired(key: string): boolean {

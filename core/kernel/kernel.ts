@@ -13,7 +13,7 @@ import { Faults } from './faults.js';
 import { Inventory } from './inventory.js';
 import { LeaseSweep } from './lease-book.js';
 import { Lifecycle } from './lifecycle.js';
-import { dependantsOf, makePlan, type Plan } from './plan.js';
+import { makePlan, type Plan } from './plan.js';
 import { PluginPoints } from './plugin-points.js';
 import { isSuspicion, ownProblem, type PluginRecord } from './plugin-record.js';
 import { Registry } from './registry.js';
@@ -28,13 +28,14 @@ export type PluginConfigs = ReadonlyMap<string, Readonly<Record<string, unknown>
  */
 export class Kernel {
   readonly deps: KernelDeps;
+  /** The installed plugins. */
+  readonly plugins: Inventory;
   readonly registry: Registry;
   readonly services = new ServiceRegistry();
   readonly events: EventBus;
   readonly sweep: LeaseSweep;
   /** The host's own calls into plugins (routes, commands). */
   readonly points: Points;
-  readonly #inventory: Inventory;
   readonly #deadline: ShutdownDeadline;
   readonly #lifecycle: Lifecycle;
   readonly #faults: Faults;
@@ -53,14 +54,13 @@ export class Kernel {
     this.deps = deps;
     this.registry = new Registry(deps.points);
     this.events = new EventBus((error) => deps.log.error({ err: error }, 'an event listener failed'));
-    this.#inventory = new Inventory(deps, (record) => this.#later(() => this.applyConfig(record)));
+    this.plugins = new Inventory(deps, (record) => this.#later(() => this.applyConfig(record)));
     this.sweep = new LeaseSweep(() => deps.clock.monotonic());
     this.#deadline = new ShutdownDeadline(() => deps.clock.now());
     this.#faults = new Faults({
       ...deps,
       events: this.events,
-      record: (key) => this.record(key),
-      isRequired: (key) => this.isRequired(key),
+      plugins: this.plugins,
       quarantine: (record, shown) => this.#later(() => this.#quarantine(record, shown)),
     });
     this.#lifecycle = new Lifecycle({
@@ -70,7 +70,7 @@ export class Kernel {
       events: this.events,
       deadline: this.#deadline,
       sweep: this.sweep,
-      records: () => this.records(),
+      plugins: this.plugins,
       mayStart: (record) => ![...this.#heldBack].some((held) => held.includes(record)),
       declared: (point) => this.declared(point),
       enter: (record, state, shown) => this.#enter(record, state, shown),
@@ -85,41 +85,10 @@ export class Kernel {
     });
   }
 
-  get desired(): Desired {
-    return this.#inventory.desired;
-  }
-
-  records(): readonly PluginRecord[] {
-    return this.#inventory.records();
-  }
-
-  /** By its key, in any spelling, or by a former key. */
-  record(key: string): PluginRecord | undefined {
-    return this.#inventory.record(key);
-  }
-
-  /** The present key of a plugin, from a former key or another spelling. */
-  resolve(key: string): string {
-    return this.#inventory.resolve(key);
-  }
-
-  isEnabled(key: string): boolean {
-    return this.#inventory.enabled().has(key);
-  }
-
-  isRequired(key: string): boolean {
-    return this.#inventory.isRequired(key);
-  }
-
-  /** Enabled plugins whose manifests require `key`, directly or through others, dependants first. */
-  dependants(key: string): readonly string[] {
-    return dependantsOf(key, this.#inventory.entries(), this.#inventory.enabled());
-  }
-
   /** Reads the plugins and starts what should run. Resolves when every plugin has settled. */
   async boot(): Promise<void> {
     this.#desiredWatch = this.deps.desired.subscribe(() => {
-      for (const record of this.records()) if (!this.isEnabled(record.key)) record.run?.cancelStart();
+      for (const record of this.plugins.records()) if (!this.plugins.isEnabled(record.key)) record.run?.cancelStart();
       this.#later(() => this.reconcile());
     });
     await this.serial(() => this.reconcile());
@@ -130,14 +99,16 @@ export class Kernel {
     return this.serial(async () => {
       await this.#readPlan();
       this.registry.declare(this.#plan.points);
-      for (const record of this.records()) this.#enterPlanned(record);
+      for (const record of this.plugins.records()) this.#enterPlanned(record);
     });
   }
 
   /** Lets plugins finish what they have accepted, while all of them still run; part of the time until `deadline`. */
   async drain(deadline: number): Promise<void> {
     this.#deadline.begin(deadline);
-    await Promise.all(this.records().map((record) => (record.state === 'active' ? record.run?.drain() : undefined)));
+    await Promise.all(
+      this.plugins.records().map((record) => (record.state === 'active' ? record.run?.drain() : undefined)),
+    );
   }
 
   /**
@@ -147,12 +118,12 @@ export class Kernel {
    */
   async shutdown(deadline: number): Promise<readonly Unfinished[]> {
     this.#deadline.begin(deadline);
-    for (const record of this.records()) if (record.state !== 'active') record.run?.cancelStart();
+    for (const record of this.plugins.records()) if (record.state !== 'active') record.run?.cancelStart();
     await this.#desiredWatch?.dispose();
     await this.serial(async () => {
-      const running = this.records().filter((record) => record.run);
+      const running = this.plugins.records().filter((record) => record.run);
       await this.#lifecycle.stopAll(running, 'shutdown');
-      await this.#inventory.dispose();
+      await this.plugins.dispose();
     });
     this.sweep.stop();
     return this.#unfinished;
@@ -171,7 +142,7 @@ export class Kernel {
 
   /** Reads the plugins again, for a plan of what is on the disk now. Call it inside {@link serial}. */
   rescan(): Promise<void> {
-    return this.#inventory.rescan();
+    return this.plugins.rescan();
   }
 
   /** As {@link rescan}, unless an operation runs, which may take as long as the calls that it waits for. */
@@ -182,16 +153,22 @@ export class Kernel {
   /** The plan as it would be with another desired state or other configurations. */
   planFor(desired: Desired, configs: PluginConfigs = new Map()): Plan {
     return makePlan({
-      catalogue: this.#inventory.entries(desired),
-      enabled: this.#inventory.enabled(desired),
-      bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.resolve(key)])),
+      catalogue: this.plugins.entries(desired),
+      enabled: this.plugins.enabled(desired),
+      bindings: new Map(Object.entries(desired.bindings).map(([claim, key]) => [claim, this.plugins.resolve(key)])),
       points: this.deps.points,
       hostServices: this.deps.hostServices,
       schemaProblem: (schema) => this.#schemaProblem(schema),
       ownProblem: (entry) =>
-        ownProblem(entry, this.record(entry.key), this.isRequired(entry.key), this.deps, configs.get(entry.key)),
+        ownProblem(
+          entry,
+          this.plugins.record(entry.key),
+          this.plugins.isRequired(entry.key),
+          this.deps,
+          configs.get(entry.key),
+        ),
       stuck: (key) => {
-        const state = this.record(key)?.state;
+        const state = this.plugins.record(key)?.state;
         return state === 'failed' || state === 'quarantined' ? state : undefined;
       },
     });
@@ -203,14 +180,19 @@ export class Kernel {
     await this.#readPlan();
     const { plugins, points } = this.#plan;
     const outdated = this.registry.outdated(points);
-    const stopping = this.records().filter(
-      ({ key, run }) =>
-        run && (plugins.get(key)?.problem !== null || run.staging.held.some(({ point }) => outdated.includes(point))),
-    );
+    const stopping = this.plugins
+      .records()
+      .filter(
+        ({ key, run }) =>
+          run && (plugins.get(key)?.problem !== null || run.staging.held.some(({ point }) => outdated.includes(point))),
+      );
     await this.#lifecycle.stopAll(stopping, 'disabled');
     this.registry.declare(points);
-    const starting = this.records().filter((record) => !record.run && plugins.get(record.key)?.problem === null);
-    for (const record of this.records()) if (!record.run && !starting.includes(record)) this.#enterPlanned(record);
+    const starting = this.plugins
+      .records()
+      .filter((record) => !record.run && plugins.get(record.key)?.problem === null);
+    for (const record of this.plugins.records())
+      if (!record.run && !starting.includes(record)) this.#enterPlanned(record);
     await this.#lifecycle.startAll(starting);
   }
 
@@ -232,11 +214,11 @@ export class Kernel {
   /** Stops all plugins, runs `between`, and starts what should run, also those that have failed. */
   async restartAll(between: () => Promise<void>): Promise<void> {
     await this.#lifecycle.stopAll(
-      this.records().filter((record) => record.run),
+      this.plugins.records().filter((record) => record.run),
       'restart',
     );
     await between();
-    for (const record of this.records()) if (record.state === 'failed') this.clear(record);
+    for (const record of this.plugins.records()) if (record.state === 'failed') this.clear(record);
     await this.reconcile();
   }
 
@@ -297,7 +279,7 @@ export class Kernel {
   /** Folders of the plugins' code as they are written in stacks, each with its plugin. */
   folders(): ReadonlyMap<string, string> {
     return new Map(
-      this.#inventory
+      this.plugins
         .entries()
         .flatMap(({ key, codeFolder }) =>
           codeFolder ? writtenInStacks(codeFolder).map((folder) => [folder, key] as const) : [],
@@ -326,13 +308,13 @@ export class Kernel {
   }
 
   async #readPlan(): Promise<void> {
-    await this.#inventory.rescan();
-    this.#plan = this.planFor(this.desired);
-    for (const record of this.records()) record.tier = this.#plan.plugins.get(record.key)?.tier ?? 0;
+    await this.plugins.rescan();
+    this.#plan = this.planFor(this.plugins.desired);
+    for (const record of this.plugins.records()) record.tier = this.#plan.plugins.get(record.key)?.tier ?? 0;
   }
 
   async #quarantine(record: PluginRecord, shown: Problem): Promise<void> {
-    if (record.state === 'quarantined' || !this.isEnabled(record.key)) return;
+    if (record.state === 'quarantined' || !this.plugins.isEnabled(record.key)) return;
     await this.#lifecycle.stopAll([record], 'failed');
     this.#enter(record, 'quarantined', shown);
     await this.reconcile();

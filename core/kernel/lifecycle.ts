@@ -2,12 +2,13 @@ import { describeError, errorCode, PluginProblem } from '../messages/plugin-prob
 import { type Problem, problem } from '../messages/plugin-problems.js';
 import type { StopReason } from '../sdk/plugin.js';
 import type { PluginStateName } from '../sdk/plugin-state.js';
+import type { Inventory } from './inventory.js';
 import { dependantsOf } from './plan.js';
 import type { PluginRecord } from './plugin-record.js';
 import { PluginRun, type PluginRunDeps } from './plugin-run.js';
 
 export interface LifecycleDeps extends Omit<PluginRunDeps, 'takeImport'> {
-  records(): readonly PluginRecord[];
+  readonly plugins: Pick<Inventory, 'records'>;
   mayStart(record: PluginRecord): boolean;
   enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void;
 }
@@ -42,13 +43,13 @@ export class Lifecycle {
   }
 
   async #start(record: PluginRecord): Promise<void> {
-    const { deadline, enter, mayStart, records } = this.#deps;
+    const { deadline, enter, mayStart, plugins } = this.#deps;
     if (deadline.begun || !mayStart(record)) {
       enter(record, 'disabled', null);
       return;
     }
     for (const key of record.required) {
-      const needed = records().find((other) => other.key === key);
+      const needed = plugins.records().find((other) => other.key === key);
       if (needed?.state === 'active') continue;
       enter(record, 'blocked', problem('dependency_not_active', key, needed?.state ?? 'missing'));
       return;
@@ -86,7 +87,7 @@ export class Lifecycle {
   }
 
   #runningDependants(key: string): PluginRecord[] {
-    const running = this.#deps.records().filter((record) => record.run);
+    const running = this.#deps.plugins.records().filter((record) => record.run);
     const entries = running.map((record) => record.run?.entry ?? record.entry);
     const dependants = dependantsOf(key, entries, new Set(running.map((record) => record.key)));
     return running.filter((record) => dependants.includes(record.key));

@@ -28,13 +28,13 @@ describe('a required plugin', () => {
 
   it('cannot be disabled, and stays as it is', async () => {
     await boot('aside');
-    const { since } = made.kernel.record('aside') ?? {};
+    const { since } = made.kernel.plugins.record('aside') ?? {};
     const error = await refusal('aside');
     expect(error).to.include({ code: 'plugin_required', status: 409 });
     expect(error.details).to.deep.equal({ key: 'aside', required: 'aside', dependants: [] });
     expect(error.hint).to.contain('plugins.json');
     expect(await refusal('aside', true)).to.include({ code: 'plugin_required' });
-    expect(made.kernel.record('aside')?.since).to.equal(since);
+    expect(made.kernel.plugins.record('aside')?.since).to.equal(since);
   });
 
   it('cannot be disabled with what it needs either', async () => {

@@ -59,7 +59,7 @@ describe('a plugin that has another name in plugins.json', () => {
       ['new-name', 'active'],
     ]);
     expect((await made.control.inspect('old-name')).key).to.equal('new-name');
-    expect(made.kernel.dependants('new-name')).to.deep.equal(['needs-old']);
+    expect(made.kernel.plugins.dependants('new-name')).to.deep.equal(['needs-old']);
   });
 
   it('can be disabled and enabled by either key, and keeps its other properties in the file', async () => {

@@ -162,7 +162,7 @@ describe('watch()', () => {
       ['watcher'],
     );
     await made.kernel.boot();
-    const { since } = made.kernel.record('watcher') ?? {};
+    const { since } = made.kernel.plugins.record('watcher') ?? {};
     expect(current()).to.equal(undefined);
     await made.control.enable('provider');
     expect(current()).to.deep.equal({ name: 'audit' });
@@ -172,7 +172,7 @@ describe('watch()', () => {
       ['audit', 'watcher'],
       [undefined, 'watcher'],
     ]);
-    expect(made.kernel.record('watcher')).to.include({ state: 'active', since });
+    expect(made.kernel.plugins.record('watcher')).to.include({ state: 'active', since });
     await watching?.dispose();
     await made.control.enable('provider');
     expect(seen).to.have.length(2);
@@ -263,7 +263,7 @@ describe('an invalid argument of a plugin', () => {
   const problemOf = async (definition: PluginDefinition): Promise<string> => {
     made = makeKernel([{ manifest: { key: 'wrong' }, definition: () => definition }], ['wrong']);
     await made.kernel.boot();
-    const record = made.kernel.record('wrong');
+    const record = made.kernel.plugins.record('wrong');
     return `${record?.state} ${record?.problem?.code}: ${record?.problem?.message}`;
   };
 

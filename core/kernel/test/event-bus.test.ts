@@ -49,7 +49,7 @@ describe('an awaited event', () => {
     await made.kernel.boot();
     const { listeners, errors } = await made.kernel.events.emitAwaited('alert', alert);
     expect([listeners, errors.map((error) => (error as Error).message)]).to.deep.equal([2, ['the book is full']]);
-    expect(made.kernel.record('writer')?.lastFault?.code).to.equal('callback_failed');
+    expect(made.kernel.plugins.record('writer')?.lastFault?.code).to.equal('callback_failed');
     await made.stop();
   });
 });

@@ -32,7 +32,7 @@ describe('a held call', () => {
       (end) => ends.push(end),
     );
   };
-  const inFlight = () => made.kernel.record('it')?.run?.leases.inFlight;
+  const inFlight = () => made.kernel.plugins.record('it')?.run?.leases.inFlight;
   const stats = () => made.kernel.registry.find('tool', 'it')?.stats;
   const codes = () => ends.map((end) => (end.ok ? 'ok' : (end.error as { code?: string }).code));
 

@@ -78,7 +78,7 @@ export function makeKernel(plugins: readonly MadePlugin[], enabled: readonly str
     open,
     /** State and code of a plugin: `active`, `blocked key_conflict`. */
     state: (key: string): string => {
-      const record = kernel.record(key);
+      const record = kernel.plugins.record(key);
       return [record?.state, record?.problem?.code].filter(Boolean).join(' ');
     },
     /** Changes what should run, as an edit of the file does, and waits until it does. */

@@ -45,7 +45,7 @@ describe('a leased call', () => {
       options,
     );
 
-  const leases = (key: string) => made.kernel.record(key)?.run?.leases;
+  const leases = (key: string) => made.kernel.plugins.record(key)?.run?.leases;
   const stats = (key: string) => made.kernel.registry.find('tool', key)?.stats;
 
   it('is counted while it lasts, and timed when it ends', async () => {
@@ -177,9 +177,9 @@ describe('a leased call', () => {
     const pending = call('deaf', { signal: caller.signal });
     caller.abort();
     await pending.catch(() => undefined);
-    expect(made.kernel.record('deaf')?.lastFault).to.equal(null);
+    expect(made.kernel.plugins.record('deaf')?.lastFault).to.equal(null);
     ahead += patienceMs + abortGraceMs;
-    await until(() => made.kernel.record('deaf')?.lastFault?.code === 'ignored_abort');
+    await until(() => made.kernel.plugins.record('deaf')?.lastFault?.code === 'ignored_abort');
     ahead += abortGraceMs;
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(
@@ -202,9 +202,9 @@ describe('a leased call', () => {
     await call('waits', { timeoutMs: 1 }).catch(() => undefined);
     ahead += patienceMs + abortGraceMs;
     await until(() => asked > 1);
-    expect(made.kernel.record('waits')?.lastFault).to.equal(null);
+    expect(made.kernel.plugins.record('waits')?.lastFault).to.equal(null);
     blocker = undefined;
-    await until(() => made.kernel.record('waits')?.lastFault?.code === 'ignored_abort');
+    await until(() => made.kernel.plugins.record('waits')?.lastFault?.code === 'ignored_abort');
   });
 
   it('counts no fault of a slow plugin whose callers are impatient', async () => {
@@ -216,13 +216,13 @@ describe('a leased call', () => {
     expect(await call('slow', { timeoutMs: 1 }).catch((error: unknown) => error)).to.include({ code: 'call_timeout' });
     ahead += patienceMs;
     await call('slow', { timeoutMs: 1 }).catch(() => undefined);
-    expect(made.kernel.record('slow')?.lastFault).to.equal(null);
+    expect(made.kernel.plugins.record('slow')?.lastFault).to.equal(null);
     ahead += abortGraceMs;
-    await until(() => made.kernel.record('slow')?.lastFault?.code === 'ignored_abort');
+    await until(() => made.kernel.plugins.record('slow')?.lastFault?.code === 'ignored_abort');
   });
 
   const never = () => new Promise<never>(() => undefined);
-  const lastFault = (key: string) => made.kernel.record(key)?.lastFault?.code;
+  const lastFault = (key: string) => made.kernel.plugins.record(key)?.lastFault?.code;
 
   /** A plugin that calls others, and what it does with a tool it is lent. */
   async function bootWithCaller(run: Run): Promise<StartHost['points']> {
@@ -247,7 +247,7 @@ describe('a leased call', () => {
     ahead += patienceMs + abortGraceMs;
     await until(() => lastFault('caller') === 'ignored_abort');
     expect(lastFault('it')).to.equal(undefined);
-    expect(made.kernel.record('caller')?.lastFault?.message).to.match(/^what it does with tool "it" went on/);
+    expect(made.kernel.plugins.record('caller')?.lastFault?.message).to.match(/^what it does with tool "it" went on/);
   });
 
   it('counts the fault of the plugin that has not answered, not of its caller', async () => {
@@ -269,7 +269,7 @@ describe('a leased call', () => {
       ahead += patienceMs + abortGraceMs;
       await until(() => lastFault('it') === 'ignored_abort');
       expect(lastFault('caller')).to.equal(undefined);
-      made.kernel.record('it')?.forgetFaults();
+      made.kernel.plugins.record('it')?.forgetFaults();
     }
   });
 

@@ -108,7 +108,7 @@ describe('an extension point that a plugin opens', () => {
   it('blocks its contributors while its owner is disabled, and names the owner', async () => {
     await boot([owner(), greeter('english')], ['english']);
     expect(made.state('english')).to.equal('blocked point_unknown');
-    expect(made.kernel.record('english')?.problem?.hint).to.match(/^mortise plugin enable hall;/);
+    expect(made.kernel.plugins.record('english')?.problem?.hint).to.match(/^mortise plugin enable hall;/);
     await made.control.enable('hall');
     expect(made.state('english')).to.equal('active');
     await made.control.disable('hall');
@@ -122,7 +122,7 @@ describe('an extension point that a plugin opens', () => {
 
   it('hides contributions with an optional owner while it is closed, which plan and doctor report', async () => {
     await boot([owner(), greeter('english', undefined, { optional: ['hall'] })]);
-    const { since } = made.kernel.record('english') ?? {};
+    const { since } = made.kernel.plugins.record('english') ?? {};
     const seen: (readonly string[])[] = [];
     points().onChange('greeting', () => seen.push(points().keys('greeting')));
     const inert = [{ key: 'english', point: 'greeting', owner: 'hall' }];
@@ -142,7 +142,7 @@ describe('an extension point that a plugin opens', () => {
     expect(points().keys('greeting')).to.deep.equal(['english']);
     expect(await made.control.doctor('english')).to.deep.equal([]);
     expect(seen).to.deep.equal([[], ['english']]);
-    expect(made.kernel.record('english'), 'it was never stopped').to.include({ state: 'active', since });
+    expect(made.kernel.plugins.record('english'), 'it was never stopped').to.include({ state: 'active', since });
   });
 
   it('restarts its contributors when another plugin opens it with another declaration', async () => {

@@ -30,7 +30,7 @@ describe('a plugin that fails again and again', () => {
 
   it('is quarantined at the fifth fault within a minute, and its dependants are stopped', async () => {
     await boot(echoPlugin('bad'), echoPlugin('needs-it', { requires: ['bad'] }), echoPlugin('other'));
-    const { since } = made.kernel.record('other') ?? {};
+    const { since } = made.kernel.plugins.record('other') ?? {};
     fail(4);
     await settled();
     expect(made.state('bad')).to.equal('active');
@@ -39,7 +39,7 @@ describe('a plugin that fails again and again', () => {
     expect(made.state('bad')).to.equal('quarantined repeated_faults');
     expect(made.control.list().find((row) => row.key === 'bad')?.message).to.include('the last time: failure 0.');
     expect(made.kernel.points.keys('tool')).to.deep.equal(['other']);
-    expect(made.kernel.record('other')?.since).to.equal(since);
+    expect(made.kernel.plugins.record('other')?.since).to.equal(since);
   });
 
   it('keeps running when it is required', async () => {
@@ -48,7 +48,7 @@ describe('a plugin that fails again and again', () => {
     fail(20);
     await settled();
     expect([made.state('bad'), made.state('needs-it')]).to.deep.equal(['active', 'active']);
-    expect(made.kernel.record('bad')?.lastFault?.code).to.equal('uncaught_error');
+    expect(made.kernel.plugins.record('bad')?.lastFault?.code).to.equal('uncaught_error');
   });
 
   it('shows no secret of its errors in rows, details and findings', async () => {
@@ -82,7 +82,10 @@ describe('a plugin that fails again and again', () => {
       for (const code of ['exit_attempt', 'callback_failed', 'uncaught_error']) made.kernel.fault('bad', code, refused);
     }
     await settled();
-    expect([made.state('bad'), made.kernel.record('bad')?.lastFault?.code]).to.deep.equal(['active', 'exit_attempt']);
+    expect([made.state('bad'), made.kernel.plugins.record('bad')?.lastFault?.code]).to.deep.equal([
+      'active',
+      'exit_attempt',
+    ]);
   });
 
   it('keeps running when the faults are far apart', async () => {
@@ -141,7 +144,7 @@ describe('a plugin that fails again and again', () => {
     for (let count = 0; count < 8; count += 1) tick();
     await settled();
     expect(made.state('bad')).to.equal('active');
-    expect(made.kernel.record('bad')?.lastFault).to.equal(null);
+    expect(made.kernel.plugins.record('bad')?.lastFault).to.equal(null);
   });
 
   it('does not flood the log and the alerts', async () => {

@@ -58,7 +58,7 @@ describe('what start() returns', () => {
           { key: 'it' },
           {
             start: async () => {
-              made.kernel.record('it')?.run?.cancelStart();
+              made.kernel.plugins.record('it')?.run?.cancelStart();
               await late;
               return { stop: (reason: StopReason) => void seen.push(`stop ${reason}`) };
             },

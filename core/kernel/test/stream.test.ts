@@ -38,7 +38,7 @@ describe('a leased stream', () => {
       (tool, ctx) => (tool as unknown as { source: Source }).source(ctx.signal),
       options,
     );
-  const open = () => made.kernel.record('words')?.run?.leases.inFlight;
+  const open = () => made.kernel.plugins.record('words')?.run?.leases.inFlight;
   const stats = () => made.kernel.registry.find('tool', 'words')?.stats;
   const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
@@ -131,7 +131,7 @@ describe('a leased stream', () => {
     const stream = read()[Symbol.asyncIterator]();
     await stream.next();
     await made.control.disable('words');
-    expect([closed, made.kernel.record('words')?.lastFault]).to.deep.equal([true, null]);
+    expect([closed, made.kernel.plugins.record('words')?.lastFault]).to.deep.equal([true, null]);
     expect(await stream.next().catch(codeOf)).to.equal('plugin_stopping');
   });
 
@@ -143,7 +143,7 @@ describe('a leased stream', () => {
     const from = performance.now();
     await made.control.disable('words');
     expect(performance.now() - from).to.be.lessThan(abortGraceMs);
-    expect([await first, made.kernel.record('words')?.lastFault?.code]).to.deep.equal([
+    expect([await first, made.kernel.plugins.record('words')?.lastFault?.code]).to.deep.equal([
       'plugin_stopping',
       'ignored_abort',
     ]);

@@ -167,7 +167,7 @@ export function withdrawalCheck<S extends Subject>(point: PointName, call: Sampl
       const enabled = await outcomeOf(() => host.control.enable(plugin));
       if (!enabled.ok) return [`its plugin does not start a second time (${String(enabled.error)})`];
       const after = (await outcomeOf(() => call(host, subject))).ok;
-      const fault = host.app.kernel.record(plugin)?.lastFault;
+      const fault = host.app.kernel.plugins.record(plugin)?.lastFault;
       return [
         ...(before && !after ? ['it no longer works after its plugin was disabled and enabled'] : []),
         ...(fault ? [`its plugin had a fault: ${fault.code}, ${fault.message}`] : []),
