@@ -124,10 +124,18 @@ export async function run(projectDir: string): Promise<void> {
     await Promise.race([booted, requiredSettled(app)]);
     const { origin } = await app.listen();
     if (json) process.stdout.write(`${printableJson({ started: true, url: origin })}\n`);
-    const facts = { ms: Math.round(process.uptime() * 1_000), ...(safeMode ? { safe_mode: true } : {}) };
+    const starting = app.kernel.plugins
+      .records()
+      .filter(({ state }) => state === 'checking' || state === 'starting').length;
+    const facts = {
+      ms: Math.round(process.uptime() * 1_000),
+      ...(starting > 0 ? { starting } : {}),
+      ...(safeMode ? { safe_mode: true } : {}),
+    };
     if (app.readable) app.log.info(facts, `Mortise listens on ${origin} (Ctrl-C stops it)`);
     else app.log.info({ origin, ...facts }, `Mortise listens on ${origin}`);
     await booted;
+    if (starting > 0) app.log.info('the other plugins have started');
   } catch (error) {
     if (stopping) return;
     say(explain(error));

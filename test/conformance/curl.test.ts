@@ -58,7 +58,7 @@ describe('curl', function () {
         };
         const reply = await send({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params }, ...json);
         const answer = JSON.parse(resultOf(reply).content[0]?.text ?? '') as Reply['body'];
-        expect(answer).to.include({ ok: true, action: 'allow', space_written: 'private:curl' });
+        expect(answer, JSON.stringify(answer)).to.include({ ok: true, action: 'allow', space_written: 'private:curl' });
         expect(answer.correlation_id).to.match(correlation);
         expect(reply.headers).to.include(`x-correlation-id: ${answer.correlation_id}`);
       });
