@@ -56,7 +56,7 @@ async function aboutHealth(
 
 function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
   const { clean, clock } = kernel.deps;
-  const { config, entry, key, lastFault, run } = record;
+  const { config, entry, key, lastFault, run, state } = record;
   const found: Finding[] = [];
   const warn = (code: string, message: string, fix: string): void =>
     void found.push({ severity: 'warning', key, code, message, fix });
@@ -77,7 +77,7 @@ function aboutPlugin(record: PluginRecord, kernel: Kernel): readonly Finding[] {
       `${key} is shipped with the platform, and ${entry.setAside.join(', ')} has the same key and is not used.`,
       'Give the other one a key of its own, or remove its folder.',
     );
-  const missing = run?.staging.missing() ?? [];
+  const missing = (state === 'active' && run?.staging.missing()) || [];
   if (missing.length > 0) {
     const { code, message, hint } = problem('contribution_missing', missing.join(', '));
     found.push({ severity: 'info', key, code, message: `${key}: ${message}`, fix: hint });

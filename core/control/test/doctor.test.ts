@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { type MadeKernel, type MadePlugin, makeKernel } from '../../kernel/test/kernel-fixture.js';
+import { type MadeKernel, type MadePlugin, makeKernel, plugin } from '../../kernel/test/kernel-fixture.js';
 import type { ManifestRoute } from '../../sdk/manifest.js';
+import { until } from '../../sdk/testing/until.js';
 
 function withRoutes(key: string, ...paths: readonly string[]): MadePlugin {
   const routes = paths.map((path, index): ManifestRoute => ({ name: `r${index}`, kind: 'http', path, auth: 'public' }));
@@ -33,5 +34,17 @@ describe('the doctor', () => {
 
   it('accepts a catch-all route beside paths of its own plugin', async () => {
     expect(await idle(withRoutes('desk', '/desk/*rest', '/desk/drawers/:id'))).to.deep.equal([]);
+  });
+
+  it('reports a contribution of the manifest that the code does not add, once the plugin has started', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const forgetful = plugin({ key: 'forgetful', contributes: { tool: ['lost'] } }, { start: () => promise });
+    made = makeKernel([forgetful], ['forgetful']);
+    const booted = made.kernel.boot();
+    await until(() => made.state('forgetful') === 'starting');
+    expect(await made.control.doctor()).to.deep.equal([]);
+    resolve();
+    await booted;
+    expect((await made.control.doctor()).map(({ code }) => code)).to.deep.equal(['contribution_missing']);
   });
 });
