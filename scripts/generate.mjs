@@ -1,6 +1,6 @@
-// Writes the generated files: config.generated.ts of each plugin from its config.schema.json, the settings page, and
-// schemas/openapi.yaml from plugins/*/openapi.yaml.
-import { writeFileSync } from 'node:fs';
+// Writes the generated files: config.generated.ts of each plugin from its config.schema.json, the settings page, and, while
+// there is the plugin that joins them, schemas/openapi.yaml from plugins/*/openapi.yaml.
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configTypes } from './lib/config-types.mjs';
 import { projectRoot, runEntry } from './lib/entry.mjs';
@@ -9,4 +9,5 @@ import { settingsPage, settingsPageText } from './lib/settings-page.mjs';
 
 for (const { path, text } of await configTypes(projectRoot)) writeFileSync(join(projectRoot, path), text);
 writeFileSync(join(projectRoot, settingsPage), settingsPageText(projectRoot));
-runEntry(() => runCompiled(projectRoot, 'dist/plugins/openapi/surface.js', []));
+if (existsSync(join(projectRoot, 'plugins/openapi/surface.ts')))
+  runEntry(() => runCompiled(projectRoot, 'dist/plugins/openapi/surface.js', []));
