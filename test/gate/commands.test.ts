@@ -17,7 +17,7 @@ describe('the gate on the command line', function () {
         plugins: ['admin', 'logbook', 'reflex', 'channel-console'],
         database: engine.env,
         config: { gate: { version: 1 } },
-        // Read only on request of the test.
+        // Reloaded only by a test.
         env: { MORTISE_GATE_RELOAD_MS: '0' },
       });
     });

@@ -57,7 +57,7 @@ async function through(
     input: [{ role: 'user', content: String(text) }],
     business: tool === undefined ? {} : { tool },
   } as const;
-  // The platform's own id of a message.
+  // The message id of the chat platform.
   const known = message === undefined ? {} : { idempotency: { key: String(message), bodySha256: String(message) } };
   return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...face, ...known }, ctx)) };
 }
@@ -105,7 +105,7 @@ describe('entry points of other plugins', () => {
       expect(await say('cron', { text: 'report' })).to.deep.include({ accepted: true });
     });
 
-    it('report what the gate refused, each in its own form', async () => {
+    it('report refusals of the gate, each in its own form', async () => {
       await start({ drop_sessions: ['console:u1:s1'] });
       const reason = 'override=drop_session';
       const refused = await say('channel', { text: 'hi' });
@@ -117,7 +117,7 @@ describe('entry points of other plugins', () => {
       );
     });
 
-    it('report what the gate put aside', async () => {
+    it('report sunk messages', async () => {
       await start({ emergency_mode: true });
       const reason = 'override=emergency';
       const sunk = await say('channel', { text: 'hi' });
@@ -128,14 +128,14 @@ describe('entry points of other plugins', () => {
       );
     });
 
-    it('deliver repeated texts of a schedule, and those of a channel once', async () => {
+    it('deliver every repeated text of a schedule, and those of a channel once', async () => {
       await start();
       for (const _ of [1, 2]) expect(await say('cron', { text: 'the same' })).to.include({ accepted: true });
       expect(await say('channel', { text: 'other' })).to.include({ accepted: true });
       expect((await say('channel', { text: 'other' })).gate).to.include({ reason: 'dedup_hit' });
     });
 
-    it('run a message once that its platform delivers twice, also at the same time', async () => {
+    it('run a message once that its platform delivers twice, also concurrently', async () => {
       await start();
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({ accepted: true, reply: 'Echo: hi' });
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({

@@ -108,7 +108,7 @@ describe('the gate in a running system', () => {
       // Exact times are tested with a manual clock.
       expect(performance.now() - changedAt).to.be.at.least(800);
       await until(
-        'the news',
+        'the notification',
         () => answers('tuning_applied').length === 2 && answers('system_mode_changed').length === 2,
       );
       expect(answers('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
@@ -130,7 +130,7 @@ describe('the gate in a running system', () => {
       expect(await effective()).to.deep.include({ force_low_model: true, drop_actors: ['bad'] });
       await until('the end', async () => (await effective()).force_low_model === false);
       expect(await effective()).to.deep.include({ drop_actors: ['bad'] });
-      await until('the news', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
+      await until('the notification', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
     });
 
     it('cools down an adapter that keeps failing, and accepts from it again afterwards', async () => {
@@ -151,7 +151,7 @@ describe('the gate in a running system', () => {
       await until('the end', async () => (await trigger()).ok);
       expect(system('adapter_cooldown_started')).to.have.length(1);
       // The end is announced by a timer that may fire later than the trigger.
-      await until('the news of it', () => system('adapter_cooldown_ended').length === 1);
+      await until('the notification', () => system('adapter_cooldown_ended').length === 1);
     });
 
     it('cools down an egress adapter that keeps failing, and counts suppressed sends', async () => {
@@ -391,7 +391,10 @@ describe('the gate in a running system', () => {
       state.fails = false;
       expect(await trigger()).to.include({ ok: true });
       const trail = host.service('audit');
-      await until('the note', async () => (await trail.query({ operation: 'gate:cooldown_clear' })).rows.length === 1);
+      await until(
+        'the audit row',
+        async () => (await trail.query({ operation: 'gate:cooldown_clear' })).rows.length === 1,
+      );
     });
   });
 });

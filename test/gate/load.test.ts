@@ -62,7 +62,7 @@ const terminal = (sent: string[]): TestPlugin =>
     },
   );
 
-describe('many sessions at once', function () {
+describe('many concurrent sessions', function () {
   this.timeout(120_000);
 
   eachDatabase((engine) => {
@@ -172,7 +172,7 @@ describe('many sessions at once', function () {
       await after.stop();
     });
 
-    it('have accepted messages that do not fit into the stop time logged', async () => {
+    it('have accepted messages logged that miss the stop limit', async () => {
       const to = await start();
       const letGo = model.hold('m0');
       const { results } = await observe(

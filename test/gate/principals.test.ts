@@ -57,12 +57,12 @@ describe('principals', () => {
       ...more,
     });
     const get = async (path: string, id: string) => (await host.fetch(path, { headers: keyOf(id) })).text();
-    /** What the model was shown of the tools it called. */
+    /** Tool results in the requests to the model. */
     const results = () =>
       model.requests.flatMap(({ messages }) => messages.slice(-1).filter(({ role }) => role === 'tool'));
     const lastResult = () => String(results().at(-1)?.content);
 
-    it('of an observation are those of every tool call and audit row that it causes', async () => {
+    it('of an observation apply to every tool call and audit row that it causes', async () => {
       const store = (space: string, text: string) =>
         `call memory_store ${JSON.stringify({ payload_md: text, target_space: space })}`;
       await observe('alice-laptop', said('alice', store('private:alice', 'The walrus of alice.')));
@@ -103,14 +103,14 @@ describe('principals', () => {
       });
     }
 
-    it('bound to spaces alone are their own user', async () => {
+    it('bound only to spaces act as a user of their own name', async () => {
       const foreign = await observe('bot', { payload: { text: 'hi' }, session_key: 'console:alice:s1' });
       expect([foreign.status, foreign.body.error?.code]).to.deep.equal([403, 'actor_mismatch']);
       expect((await observe('bot', { payload: { text: 'hi' }, session_key: 'build' })).status).to.equal(202);
       expect(await get('/gate/sessions', 'bot')).to.include('console:bot:build');
     });
 
-    it('have event ids of their own', async () => {
+    it('have separate event ids', async () => {
       const event = { evidence: { raw_event_id: 'e1' } };
       const first = await observe('alice-laptop', said('alice', 'one', event));
       const second = await observe('mallory', said('mallory', 'two', event));
@@ -150,7 +150,7 @@ describe('principals', () => {
       expect(users(await seen('operator'))).to.have.members(['alice', 'mallory', 'bot']);
     });
 
-    it('are explained decisions on their own observations only', async () => {
+    it('get explanations only of decisions on their own observations', async () => {
       const explain = async (id: string, body: Json) => {
         const answer = await post('/gate/explain', { source_name: 'shop', ...body }, id);
         return answer.status === 200 ? 200 : answer.body.error.code;
@@ -164,7 +164,7 @@ describe('principals', () => {
       expect(await explain('operator', foreign)).to.equal(200);
     });
 
-    it('of a pooled observation are those of its release', async () => {
+    it('of a pooled observation apply when it is released', async () => {
       const text = `call memory_query ${JSON.stringify({ query: 'x', spaces: ['private:alice'] })}`;
       await post('/gate/overrides', { overrides: { drop_actors: ['mallory'] }, reason: 'test' }, 'operator');
       await until('the override', async () => {
@@ -183,7 +183,7 @@ describe('principals', () => {
       expect(lastResult()).to.match(/SPACE_FORBIDDEN|space_forbidden|not use that space/);
     });
 
-    it('start a new chat with /new, without asking the model', async () => {
+    it('start a new chat with /new, without a model request', async () => {
       const session_key = 'console:alice:s1';
       await observe('alice-laptop', said('alice', 'remember the walrus', { session_key }));
       await until('the first answer', () => model.requests.length === 1);

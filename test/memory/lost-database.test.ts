@@ -32,7 +32,7 @@ async function findings({ host }: MemoryHost): Promise<readonly Finding[]> {
   return findings;
 }
 
-/** Refused, reported and explained, within the time limit of the test. */
+/** Asserts that stores are refused, and that the fault is reported with its fix. */
 async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
   await until(async () => (await ready(memory)) === `503 database ${code}`);
   const { body } = await memory.store({ payload_md: 'apple lost', target_space: space });
@@ -53,7 +53,7 @@ async function works(memory: MemoryHost, ...expected: readonly string[]): Promis
   expect((await findings(memory)).filter(({ severity }) => severity === 'error')).to.deep.equal([]);
 }
 
-describe('a SQLite file that is taken from the running server', function () {
+describe('a SQLite file that is removed under the running server', function () {
   this.timeout(30_000);
   let memory: MemoryHost;
   let file: string;
@@ -65,7 +65,7 @@ describe('a SQLite file that is taken from the running server', function () {
   });
   afterEach(() => memory?.stop());
 
-  it('makes the next answer of /ready 503, without waiting for the periodic look', async () => {
+  it('makes the next answer of /ready 503, without waiting for the periodic check', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     for (let round = 0; round < 3; round += 1) {
       renameSync(file, elsewhere);
@@ -75,7 +75,7 @@ describe('a SQLite file that is taken from the running server', function () {
     }
   });
 
-  it('is noticed when it is moved, and used again once it is back', async () => {
+  it('is missed when it is moved, and used again once it is back', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
     await noticed(memory, 'database_file_missing', /Put it back/);
@@ -83,7 +83,7 @@ describe('a SQLite file that is taken from the running server', function () {
     await works(memory, 'apple before');
   });
 
-  it('is complete wherever it was moved', async () => {
+  it('is complete after it was moved', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
     await noticed(memory, 'database_file_missing', /Put it back/);
@@ -132,7 +132,7 @@ describe('a SQLite file that is taken from the running server', function () {
     }
   }
 
-  it('is noticed when it is emptied in place, and a backup that is moved there is used', async () => {
+  it('is missed when it is emptied in place, and a backup that is moved there is used', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     truncateSync(file);
@@ -141,7 +141,7 @@ describe('a SQLite file that is taken from the running server', function () {
     await works(memory, 'apple before');
   });
 
-  it('gives way to a backup that is copied over it', async () => {
+  it('is replaced by a backup that is copied over it', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     expect(await store(memory, `apple later ${'and again '.repeat(10_000)}`)).to.equal('allow');
@@ -152,7 +152,7 @@ describe('a SQLite file that is taken from the running server', function () {
     await works(memory, 'apple before');
   });
 
-  it('gives way to a larger one, which keeps what it has', async () => {
+  it('is replaced by a larger file, which keeps its data', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     const other = await openDatabase({ dialect: 'sqlite', file: backup }, silentLog);
@@ -167,7 +167,7 @@ describe('a SQLite file that is taken from the running server', function () {
     expect(rows).to.deep.equal([{ integrity_check: 'ok' }]);
   });
 
-  it('gives way to an older one of the same size', async () => {
+  it('is replaced by an older file of the same size', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere('pragma wal_checkpoint(truncate)');
     copyFileSync(file, backup);
@@ -179,7 +179,7 @@ describe('a SQLite file that is taken from the running server', function () {
     await works(memory, 'apple before');
   });
 
-  it('may be touched, and copied into by every process that has it open', async () => {
+  it('may be touched, and checkpointed by every process that has it open', async () => {
     for (let round = 0; round < 20; round += 1) {
       expect(await store(memory, `apple ${round} ${'more '.repeat(500)}`)).to.equal('allow');
       if (round % 3 === 0) await elsewhere('pragma wal_checkpoint(passive)');
@@ -208,10 +208,10 @@ describe('a SQLite file that is taken from the running server', function () {
   });
 });
 
-describe('a PostgreSQL database that is created anew under the running server', function () {
+describe('a PostgreSQL database that is recreated under the running server', function () {
   this.timeout(60_000);
 
-  it('is noticed, and used again once its tables are restored', async function anew() {
+  it('is detected, and used again once its tables are restored', async function anew() {
     if (!testDialects().includes('postgres')) return this.skip();
     const server = await ownPostgres();
     let admin: DatabaseHost | undefined;
@@ -287,7 +287,7 @@ describe('a table that is dropped under the running server', function () {
       await works(memory, 'apple before');
     });
 
-    it('is forgotten when the administrator says so', async () => {
+    it('is no longer expected once an administrator deletes its record', async () => {
       const [name, records] =
         engine.dialect === 'sqlite' ? ['logbook_memories', 'mortise_tables'] : ['logbook.memories', 'mortise.tables'];
       await run(`drop table ${name}${engine.dialect === 'sqlite' ? '' : ' cascade'}`);

@@ -37,15 +37,15 @@ function taskRequest(host: TestHost, taskId: string) {
   return rpc(host, 'tasks/get', { taskId, _meta }, headers);
 }
 
-/** Puts a table of another shape where a plugin is going to make its own. */
-async function spoil(engine: TestEngine, table: string, dataDir: string): Promise<void> {
+/** Creates a conflicting table with the name of one that a plugin is going to create. */
+async function createConflict(engine: TestEngine, table: string, dataDir: string): Promise<void> {
   const schemas = ['logbook'];
   const migrate = (database: Database) =>
     database.migrate([
       { name: '0001-spoil', up: (schema) => schema.createTable(table, (t) => void t.integer('nothing')) },
     ]);
   if (engine.dialect === 'postgres') return migrate(await engine.open('spoiler', schemas));
-  // The file belongs to the host: one that knows nothing else makes it.
+  // The host creates the file, so a host without other plugins runs the migration.
   const manifest = { key: 'spoiler', permissions: { services: ['database'], schemas } } as const;
   const definition: PluginDefinition = {
     key: 'spoiler',
@@ -85,7 +85,7 @@ describe('the MCP endpoint when a migration has failed', function () {
         let dataDir: string;
         before(async () => {
           dataDir = temporaryFolder('spoilt');
-          await spoil(engine, table, dataDir);
+          await createConflict(engine, table, dataDir);
           host = await createTestHost({
             plugins: memoryPlugins,
             extra: [taskTool],
@@ -132,7 +132,7 @@ describe('the MCP endpoint when a migration has failed', function () {
 
   describe('of its own', () => {
     spoilt('mcp-server', 'logbook.mcp_sessions', (host) => {
-      it('serves clients without a session, and keeps no tasks', async () => {
+      it('serves clients without a session, and stores no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
         expect(result).to.include({ protocolVersion: '2025-11-25' });
         expect(headers.get('mcp-session-id')).to.equal(null);
@@ -147,7 +147,7 @@ describe('the MCP endpoint when a migration has failed', function () {
   });
 });
 
-/** A plugin that reads from the database when it starts, and starts anew with every change of its configuration. */
+/** A plugin that reads from the database when it starts, and restarts with every change of its configuration. */
 const needy: TestPlugin = {
   manifest: {
     key: 'needy',
@@ -216,7 +216,7 @@ describe('the MCP endpoint when the database is down', function () {
 
         const ask = (method: string, id: string) =>
           fetch(`${host.origin}/mcp`, { method, headers: { 'mcp-session-id': id, accept: 'text/event-stream' } });
-        // A session that this process has not in mind.
+        // A session that this process has not cached.
         const other = session.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
         for (const answer of [ask('GET', other), ask('DELETE', session)]) {
           const response = await answer;

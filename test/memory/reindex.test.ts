@@ -22,7 +22,7 @@ describe('an index made by a different text analysis', () => {
           await first.stop();
         }
 
-        // Stopped right away: how far it came depends on the machine, but an interrupted reindex is no error.
+        // Stopped immediately: its progress depends on the machine, but an interrupted reindex is not an error.
         const cut = await startMemory(engine, { dataDir });
         await cut.stop();
         expect(cut.host.logs.filter((line) => line.includes('could not be indexed'))).to.deep.equal([]);

@@ -35,7 +35,7 @@ const queries = [
 ];
 
 describe('searching memories in the local backend', () => {
-  /** What each engine answered, to be compared: ranking must not depend on the database. */
+  /** Answers by engine, for comparison: ranking must not depend on the database. */
   const answers = new Map<string, readonly (readonly unknown[])[]>();
 
   eachDatabase(
@@ -141,7 +141,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('finds what is rare in one space even if it is common in all others', async function rare() {
+      it('finds words that are rare in one space even if they are common in all others', async function rare() {
         this.timeout(60_000);
         const many = Array.from({ length: 500 }, (_, n) => ({
           payload_md: `common word number ${n}`,

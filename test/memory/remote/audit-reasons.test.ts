@@ -10,7 +10,7 @@ import { refused } from './audit-reasons/refused.js';
 import { uploaded } from './audit-reasons/uploaded.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-/** Every reason there is. */
+/** All reasons. */
 const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ...uploaded];
 
 const isNamed = (reason: string, named: string | RegExp): boolean =>

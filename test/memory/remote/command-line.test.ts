@@ -108,7 +108,7 @@ describe('the memory commands in their own process', () => {
         });
       });
 
-      describe('the others', function others() {
+      describe('the other memory commands', function others() {
         this.timeout(60_000);
 
         it('users: are added once, listed, disabled and enabled again', async () => {

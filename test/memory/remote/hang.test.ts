@@ -6,7 +6,7 @@ import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 const AT_ONCE = 32;
 const tools = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];
 
-/** What must answer whatever the backend does, and how it shows that it did. */
+/** Paths that must answer while the backend hangs, and a check of each body. */
 const others: readonly [path: string, holds: (body: Json) => boolean][] = [
   ['/healthz', ({ ok }) => ok === true],
   ['/version', ({ version }) => typeof version === 'string'],
@@ -60,7 +60,7 @@ describe('a memory backend that never answers', () => {
         });
         expect(uploaded.result?.ok).to.equal(true);
       }
-      expect(answered, 'the backend hangs all the while').to.equal(0);
+      expect(answered, 'the backend hangs throughout').to.equal(0);
 
       await memory.server.stop();
       const answers = await Promise.all(waiting);

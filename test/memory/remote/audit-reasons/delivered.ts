@@ -157,7 +157,7 @@ const outboxRows: readonly ReasonRow[] = [
   })),
 ];
 
-/** What becomes of a row of the outbox. */
+/** Outcomes of outbox rows. */
 export const delivered: readonly ReasonGroup[] = [
   { platform: 'that delivers from its outbox', options: {}, rows: outboxRows },
 ];
