@@ -20,7 +20,7 @@ import { runChild } from './lib/run-child.mjs';
 
 const linked = ['node_modules', '.runtime'];
 const notCopied = new Set([...linked, '.git', '.data']);
-/** How long the server may take to become ready, and to end, in milliseconds. */
+/** Time limit of the server's start, and of its exit, in milliseconds. */
 const limit = 60_000;
 
 /**
@@ -79,7 +79,7 @@ async function checkWithout(deleted, desired, tools) {
     const gone = dependants(root, deleted);
     await withServer(root, tools, async (origin, env) => {
       await until('/ready answers 200', async () => (await fetch(`${origin}/ready`)).ok || undefined);
-      // `/ready` waits for the required plugins alone.
+      // `/ready` waits only for the required plugins.
       const rows = await until('every plugin has started or cannot', async () => {
         const listed = await listPlugins(root, env, tools);
         return listed.some(({ state }) => ['checking', 'starting'].includes(state)) ? undefined : listed;
@@ -95,7 +95,7 @@ async function checkWithout(deleted, desired, tools) {
 /**
  * @param {string} root
  * @param {string} deleted
- * @returns {ReadonlySet<string>} the deleted plugin and those that require it, directly or not
+ * @returns {ReadonlySet<string>} the deleted plugin and all plugins that require it, directly or indirectly
  */
 function dependants(root, deleted) {
   const gone = new Set([deleted]);
@@ -111,7 +111,7 @@ function dependants(root, deleted) {
 }
 
 /**
- * Starts the server on a free port with folders of its own, and stops it after `use`.
+ * Starts the server on a free port with separate folders, and stops it after `use`.
  * @param {string} root
  * @param {Tools} tools
  * @param {(origin: string, env: NodeJS.ProcessEnv) => Promise<void>} use

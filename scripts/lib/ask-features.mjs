@@ -10,10 +10,10 @@ const features = [
 ];
 
 /**
- * Sends the requests that need none of the plugins which are gone.
+ * Sends the requests that need no deleted plugin.
  * @param {string} origin of a running server
  * @param {ReadonlySet<string>} gone keys of plugins
- * @throws Error with the answer that is not as expected
+ * @throws Error with an unexpected answer
  */
 export async function askFeatures(origin, gone) {
   const { status } = await fetch(`${origin}/healthz`);

@@ -1,12 +1,12 @@
-/** What a number of callers saw, each of whom waits for an answer before it asks again. */
+/** Figures of concurrent callers, each of which waits for an answer before its next request. */
 export interface LoopFigures {
   readonly operations: number;
   readonly perSecond: number;
-  /** Milliseconds, sorted upwards. */
+  /** Milliseconds, ascending. */
   readonly latencies: readonly number[];
 }
 
-/** Runs `callers` loops for a time. @throws what `operation` throws: a benchmark of refusals says nothing. */
+/** Runs `callers` loops for a time. @throws the error of `operation`, because a benchmark of refusals is meaningless */
 export async function closedLoop(
   callers: number,
   seconds: number,

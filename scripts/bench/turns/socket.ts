@@ -8,7 +8,7 @@ interface Frame {
   readonly error?: { readonly code: string };
 }
 
-/** A client of the socket that hands each frame to the request it belongs to. */
+/** A client of the socket that passes each frame to its request. */
 export class BenchSocket {
   readonly #socket: WebSocket;
   readonly #requests = new Map<string, (frame: Frame) => void>();

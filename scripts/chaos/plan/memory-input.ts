@@ -58,7 +58,7 @@ export const policy = {
   policy_json: { require_evidence: true, allowed_kinds: kinds.slice(1) },
 };
 
-/** The space that the policy decides on for a memory. */
+/** The final space of a memory, by the policy. */
 export function landingOf({ space, kind, evidence, evidenceRefs, actor }: MemoryInput): string {
   if (space.startsWith('private:')) return space;
   const hasEvidence = evidence.length + evidenceRefs.length > 0;
