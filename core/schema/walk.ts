@@ -33,7 +33,7 @@ export function* subSchemas(schema: JsonSchema): Generator<JsonSchema> {
   }
 }
 
-/** Follows a `$ref` into the same document (`#/$defs/…`); other references are returned as they are. */
+/** Follows a `$ref` into the same document (`#/$defs/…`); other references are returned unchanged. */
 export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
   let current = schema;
   for (let hops = 0; hops < 16; hops += 1) {

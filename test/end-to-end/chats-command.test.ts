@@ -59,7 +59,7 @@ describe('commands that run in the client process', function () {
     expect(listed.map(({ name }) => name).toSorted()).to.deep.equal(['Named', 'New Chat']);
     const refused = await run(['chats', 'list', '--json', '{"user_id":"u"}']);
     expect(refused.code).to.equal(2);
-    expect(refused.stderr).to.include('takes no JSON document');
+    expect(refused.stderr).to.include('does not accept a JSON document');
     for (const one of listed) await json('chats', 'delete', one.id);
   });
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Starts a script of this folder as a process of its own, with JSON facts as its argument. */
+/** Starts a script of this folder in a separate process, with JSON facts as its argument. */
 export function startChild(script: string, facts: object): ChildProcess {
   return fork(fileURLToPath(new URL(script, import.meta.url)), [JSON.stringify(facts)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

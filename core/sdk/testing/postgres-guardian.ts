@@ -126,7 +126,7 @@ function say(line: string): void {
 let isDisposed = false;
 
 /** Stops the server and removes the run's folder, or only the server's folder when it was disposed by itself. */
-async function leave(): Promise<void> {
+async function cleanUp(): Promise<void> {
   await stop('SIGQUIT');
   rmSync(isDisposed ? folder : dirname(folder), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.exit(0);
@@ -136,7 +136,7 @@ async function guard(): Promise<void> {
   process.stdout.on('error', () => {});
   const account = unprivileged();
   const input = createInterface({ input: process.stdin });
-  input.once('close', () => void leave());
+  input.once('close', () => void cleanUp());
   mkdirSync(folder, { mode: 0o755 });
   mkdirSync(data, { mode: 0o700 });
   if (account !== undefined) chownSync(data, account.uid, account.gid);

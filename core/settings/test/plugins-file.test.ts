@@ -44,7 +44,7 @@ describe('plugins.json', () => {
     expect(await stored()).to.deep.equal({ version: 1, revision: 1, plugins: { kb: { enabled: true } } });
   });
 
-  it('is replaced with the next revision, and keeps the members that only people set', async () => {
+  it('is replaced with the next revision, and keeps members that only users set', async () => {
     const plugins = await open({
       $schema: './x.json',
       ...start,
@@ -70,7 +70,7 @@ describe('plugins.json', () => {
     });
   });
 
-  it('refuses a change made on an old revision, and writes nothing for one that changes nothing', async () => {
+  it('refuses a change based on an old revision, and writes nothing for one without effect', async () => {
     const plugins = await open(start);
     const error: unknown = await plugins.write(withKb(false), { revision: 3 }).catch((thrown: unknown) => thrown);
     expect(error).to.include({ code: 'revision_conflict', status: 409 });
@@ -161,7 +161,7 @@ describe('plugins.json', () => {
     }
   });
 
-  it('is changed although its last good copy cannot be written, reports that, and writes the copy later', async () => {
+  it('can be changed although its last good copy cannot be written, reports that, and writes the copy later', async () => {
     const plugins = await open(start);
     const copy = project.path('.data/plugins.last-good.json');
     await rm(copy);
@@ -176,7 +176,7 @@ describe('plugins.json', () => {
     expect(JSON.parse(await readFile(copy, 'utf8'))).to.have.nested.property('plugins.kb.enabled', false);
   });
 
-  it('is not replaced by a change while it is broken and there is no good copy of it', async () => {
+  it('is not replaced by a change while it is broken without a good copy', async () => {
     await project.write('plugins.json', '{"version": 1, "plugins": {"kb": {"enabled": true} "admin": {}}}');
     const plugins = await open();
     expect(plugins.source).to.equal('empty');
