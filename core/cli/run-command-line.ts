@@ -139,7 +139,7 @@ function givenLocale(args: readonly string[]): string | undefined {
   return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1]);
 }
 
-/** Whether a word is in the position of a command but is unknown, for which the parser would print the help of the group. */
+/** Whether a command is unknown; with `--help` the parser would print the help of its group. */
 function namesUnknownCommand(program: Command, operands: readonly string[]): boolean {
   let group = program;
   for (const word of operands) {

@@ -21,7 +21,7 @@ export function cacheValidators(cacheFolder: string): void {
   folder = cacheFolder;
 }
 
-/** The cache file of a schema's validator; undefined while the cache is off. `options`: everything else that affects its code. */
+/** The cache file of a schema's validator; undefined while the cache is off. `options` also affect its code. */
 export function cachePath(schema: unknown, options: unknown): string | undefined {
   if (folder === undefined) return undefined;
   compilerVersion ??= ['ajv', 'ajv-formats']

@@ -29,7 +29,7 @@ const formats = (): typeof import('ajv-formats') => require('ajv-formats');
 const standalone = (): typeof import('ajv/dist/standalone/index.js') => require('ajv/dist/standalone');
 
 const maxDepth = 32;
-/** Above this number of JSON values only the first issue of a refused value is reported, because the list could be huge. */
+/** Above this number of JSON values only the first issue is reported, because the list could be huge. */
 const maxValuesForAllIssues = 10_000;
 
 // Optimising the code of a validator takes a third of its compilation without a measurable gain.

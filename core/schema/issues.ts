@@ -81,7 +81,7 @@ export function allowedBy(schema: JsonSchema): string {
   return byType(schema.type ?? guessedType(schema), schema);
 }
 
-/** Classifies a refused argument: a missing member takes precedence over a wrong type, which takes precedence over a wrong value. */
+/** The class of a violation. */
 export function issueClass(issue: Pick<SchemaIssue, 'keyword'>): IssueClass {
   if (issue.keyword === 'required' || issue.keyword === 'dependentRequired') return 'missing';
   return issue.keyword === 'type' ? 'type' : 'value';

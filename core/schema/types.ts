@@ -28,7 +28,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface CompileOptions {
   /** For messages about a bad schema: `config.schema.json of plugin kb`. */
   readonly name: string;
-  /** The use that is compiled immediately, so that an invalid schema throws here; the other is compiled on first use. Default `check`. */
+  /** The use compiled immediately, which throws for an invalid schema; the other on first use. Default `check`. */
   readonly use?: 'parse' | 'check';
   /** The schema comes from another system: unknown keywords and formats are ignored instead of refused. */
   readonly foreign?: boolean;
@@ -43,5 +43,5 @@ export interface SchemaCompiler {
   compile<T = unknown>(schema: JsonSchema, options: CompileOptions): CompiledSchema<T>;
 }
 
-/** Classes of a refused argument: a missing member takes precedence over a wrong type, which takes precedence over a wrong value. */
+/** Classes of a refused argument, in order of precedence. */
 export type IssueClass = 'missing' | 'type' | 'value';

@@ -1,5 +1,6 @@
 /**
- * The model gateway on `/v1/messages`, compared with the API itself, a bare undici proxy and Portkey's open gateway, in interleaved rounds.
+ * The model gateway on `/v1/messages`, compared with the API itself, a bare undici proxy and Portkey's gateway, in
+ * interleaved rounds.
  *
  * Portkey's gateway is installed into a separate folder; without it the others are measured.
  */

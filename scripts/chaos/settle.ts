@@ -12,7 +12,7 @@ const POLL_INTERVAL_MS = 250;
  */
 const STUCK_AFTER_MS = 300_000;
 
-/** Waits until every row reached its final state. Returns early when the rows stop changing; the checker reports the rest. */
+/** Waits until every row is final, or until the rows stop changing; the checker reports the rest. */
 async function untilDone(database: DatabaseReader): Promise<void> {
   let before = '';
   let changedAt = performance.now();

@@ -144,7 +144,7 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
 
 /**
  * Strings, pieces of templates, members, properties and destructured variables; the layer rule covers import
- * specifiers. An object such as `{ type: 'error', error: { … } }`, or one with `jsonrpc`, is the envelope of one API's errors.
+ * specifiers. An object such as `{ type: 'error', error: { … } }`, or one with `jsonrpc`, is the error envelope of an API.
  */
 function readMentions(file: string, source: string): readonly Mention[] {
   const found: Mention[] = [];

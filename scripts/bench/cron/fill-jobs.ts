@@ -80,7 +80,7 @@ export async function fillJobs(
   }
 }
 
-/** Waits until this many runs of jobs with this prefix have ended, and none is open. Polls rarely, because it shares the machine. */
+/** Waits until this many runs of jobs with this prefix have ended and none is open. Polls rarely to save CPU. */
 export async function untilEnded(database: Database, prefix: string, least: number): Promise<void> {
   await until(
     `the runs of ${prefix}`,

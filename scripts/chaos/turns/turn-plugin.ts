@@ -27,7 +27,7 @@ const manifest = {
 };
 
 /**
- * The model answers `<request> <steps>` after that many tool calls, with pauses, so that kills interrupt turns at any point.
+ * The model answers `<request> <steps>` after that many tool calls, with pauses, so that kills interrupt turns anywhere.
  * The tool appends one line per effect.
  */
 const code = `import { appendFileSync } from 'node:fs';
