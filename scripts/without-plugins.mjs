@@ -76,7 +76,7 @@ async function checkWithout(deleted, desired, tools) {
 
     const { errors } = await buildProject(root, tools);
     if (errors.length > 0) throw new Error(`${errors.length} type errors\n${errors.join('\n')}`);
-    const gone = dependants(root, deleted);
+    const missing = dependants(root, deleted);
     await withServer(root, tools, async (origin, env) => {
       await until('/ready answers 200', async () => (await fetch(`${origin}/ready`)).ok || undefined);
       // `/ready` waits only for the required plugins.
@@ -84,8 +84,8 @@ async function checkWithout(deleted, desired, tools) {
         const listed = await listPlugins(root, env, tools);
         return listed.some(({ state }) => ['checking', 'starting'].includes(state)) ? undefined : listed;
       });
-      checkStates(rows, desired, deleted, gone);
-      await askFeatures(origin, gone);
+      checkStates(rows, desired, deleted, missing);
+      await askFeatures(origin, missing);
     });
   } finally {
     rmSync(root, { recursive: true, force: true });
@@ -98,16 +98,16 @@ async function checkWithout(deleted, desired, tools) {
  * @returns {ReadonlySet<string>} the deleted plugin and all plugins that require it, directly or indirectly
  */
 function dependants(root, deleted) {
-  const gone = new Set([deleted]);
+  const missing = new Set([deleted]);
   const manifests = readdirSync(join(root, 'plugins')).map((key) =>
     readJson(join(root, 'plugins', key, 'plugin.json')),
   );
-  for (let before = 0; before < gone.size; ) {
-    before = gone.size;
+  for (let before = 0; before < missing.size; ) {
+    before = missing.size;
     for (const manifest of manifests)
-      if (manifest?.requires?.some((/** @type {string} */ key) => gone.has(key))) gone.add(manifest.key);
+      if (manifest?.requires?.some((/** @type {string} */ key) => missing.has(key))) missing.add(manifest.key);
   }
-  return gone;
+  return missing;
 }
 
 /**
@@ -171,13 +171,13 @@ async function listPlugins(root, env, { node, interrupts }) {
  * @param {readonly Row[]} rows
  * @param {Desired} desired
  * @param {string} deleted
- * @param {ReadonlySet<string>} gone
+ * @param {ReadonlySet<string>} missing
  */
-function checkStates(rows, desired, deleted, gone) {
+function checkStates(rows, desired, deleted, missing) {
   const wrong = Object.entries(desired).flatMap(([key, { enabled }]) => {
     const { state = 'not listed', code, hint } = rows.find((row) => row.key === key) ?? {};
     if (!enabled) return state === 'active' ? [`${key} is disabled and active`] : [];
-    if (!gone.has(key)) return state === 'active' ? [] : [`${key} is ${state}: ${code}`];
+    if (!missing.has(key)) return state === 'active' ? [] : [`${key} is ${state}: ${code}`];
     const expected = key === deleted ? ['plugin_missing'] : ['dependency_missing', 'dependency_not_active'];
     const isExplained = state === 'blocked' && expected.includes(code ?? '') && hint;
     return isExplained ? [] : [`${key} is ${state}: ${code}, not blocked: ${expected.join(' or ')}`];

@@ -45,8 +45,8 @@ export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
       target = isJsonObject(target) ? target[name] : undefined;
     }
     if (!isJsonObject(target)) return current;
-    const { $ref: _, ...beside } = current;
-    current = { ...target, ...beside };
+    const { $ref: _, ...siblings } = current;
+    current = { ...target, ...siblings };
   }
   return current;
 }

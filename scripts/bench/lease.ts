@@ -75,7 +75,7 @@ const variants: readonly Variant[] = [
 ];
 
 function readSignal(value: Tool, ctx: CallContext): object | Promise<object> {
-  if (ctx.signal.aborted) throw new Error('The caller is gone.');
+  if (ctx.signal.aborted) throw new Error('The caller has aborted.');
   return value.run(noArguments, ctx as typeof direct);
 }
 

@@ -57,7 +57,7 @@ export function settingsPageText(checkout) {
   }
   const other = ['| variable | default | meaning |', '| --- | --- | --- |', ...variables.map((cells) => row(cells))];
   const head = ['## All settings', '', 'A setting is named `<owner>.<property>`, as `mortise config` prints it.'];
-  const rest = ['### Variables beside the settings', '', ...other];
+  const rest = ['### Other variables', '', ...other];
   return [written, '', begin, '', ...head, '', sections.join('\n\n'), '', ...rest, ''].join('\n');
 }
 

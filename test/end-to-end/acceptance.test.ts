@@ -310,7 +310,7 @@ describe('the agent gateway as shipped', () => {
       expect(await messages()).to.deep.equal([['user', 'go'], limit, ['user', 'go'], limit]);
     }).timeout(60_000);
 
-    it('A64 runs two turns of a session one after the other', async () => {
+    it('A64 runs two turns of a session sequentially', async () => {
       await useFake();
       const gate = createGate();
       const slow = async function* () {

@@ -59,7 +59,7 @@ describe('attacks on stored data (M10)', function () {
     return response.text();
   };
   /** Sends the path unchanged; `fetch` would normalize it. */
-  const rawly = (method: string, path: string, body: string) =>
+  const rawSend = (method: string, path: string, body: string) =>
     new Promise<string>((done, fail) => {
       const { hostname, port } = new URL(host.origin);
       const headers = { 'content-type': 'application/json' };
@@ -128,9 +128,9 @@ describe('attacks on stored data (M10)', function () {
       (path) => tool({ biz_params: { prompt_mode: 'claude', tool: { name: 'Read', input: { file_path: path } } } }),
       (path) =>
         tool({ biz_params: { prompt_mode: 'claude', tool: { name: 'Grep', input: { pattern: 'treasure', path } } } }),
-      (path) => rawly('GET', below(path), ''),
-      (path) => rawly('PUT', below(path), '{"content":"taken"}'),
-      (path) => rawly('DELETE', below(path), ''),
+      (path) => rawSend('GET', below(path), ''),
+      (path) => rawSend('PUT', below(path), '{"content":"taken"}'),
+      (path) => rawSend('DELETE', below(path), ''),
     ];
     for (const [index, path] of attacks.entries()) {
       const answer = await (ways[index % ways.length] as (typeof ways)[number])(path);

@@ -43,8 +43,8 @@ describe('commands that run in the client process', function () {
     expect((await run(['chats', 'list', '--user-id', 'u'])).stdout).to.match(/^ID +NAME +USER +CHANNEL +UPDATED\n/);
     expect(await json('chats', 'delete', chat.id)).to.deep.equal({ deleted: true });
     expect(await json('chats', 'batch-delete', chat.id, 'unknown')).to.deep.equal({ deleted: true });
-    const gone = await run(['--json', 'chats', 'update', chat.id, '--name', 'x']);
-    expect([gone.code, JSON.parse(gone.stderr).error.code]).to.deep.equal([1, 'not_found']);
+    const refused = await run(['--json', 'chats', 'update', chat.id, '--name', 'x']);
+    expect([refused.code, JSON.parse(refused.stderr).error.code]).to.deep.equal([1, 'not_found']);
   });
 
   it('accept a chat as JSON, also after --json, and report where JSON is not accepted', async () => {

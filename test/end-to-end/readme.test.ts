@@ -53,7 +53,7 @@ describe('the README', function () {
     expect(found.results[0].content).to.equal('The harbour opens at six.');
   });
 
-  it('finds a passage of its own documents with its lines', async () => {
+  it('finds a passage of its documents with its lines', async () => {
     const [block = ''] = await blocks('First search', 'sh');
     const answer = await paste(`cd ${projectDir}\n${block}`);
     expect(answer).to.match(/^Total files: [1-9]\d+$/m);

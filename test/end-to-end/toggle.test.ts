@@ -70,9 +70,9 @@ describe('toggling a plugin over HTTP', function () {
   it('names the disabled plugin on its route', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'] });
     await host.post('/admin/plugins/mcp-server/disable', {});
-    const gone = await host.fetch('/mcp', { method: 'POST', body: '{}' });
-    expect(gone.status).to.equal(404);
-    expect(await gone.text()).to.contain('plugin mcp-server is disabled');
+    const answer = await host.fetch('/mcp', { method: 'POST', body: '{}' });
+    expect(answer.status).to.equal(404);
+    expect(await answer.text()).to.contain('plugin mcp-server is disabled');
   });
 
   it('holds a request while the plugin or its dependency starts, and then answers it', async () => {

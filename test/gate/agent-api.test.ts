@@ -146,11 +146,11 @@ describe('the gate before the agent API', () => {
     it('passes every user message through the gate, and calls the agent once', async () => {
       await start({ emergency_mode: true });
       const part = (text: string) => ({ type: 'text', text });
-      const said = (role: string, ...content: object[]) => ({ role, type: 'message', content });
+      const inputOf = (role: string, ...content: object[]) => ({ role, type: 'message', content });
       const input = [
-        said('user', part('one'), part('two')),
-        said('assistant', part('no')),
-        said('user', part('three')),
+        inputOf('user', part('one'), part('two')),
+        inputOf('assistant', part('no')),
+        inputOf('user', part('three')),
       ];
       expect((await answer(process(null, { input }))).action).to.equal('sink');
       const pool = (await (await host.fetch('/gate/pools/sink')).json()) as { items: readonly Json[] };

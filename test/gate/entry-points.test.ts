@@ -5,7 +5,7 @@ import { contributing, createTestHost, oneDatabase, type TestHost, type TestPlug
 
 type Json = Readonly<Record<string, unknown>>;
 
-const faces: Readonly<Record<string, SubmitTurnOptions>> = {
+const optionsOf: Readonly<Record<string, SubmitTurnOptions>> = {
   channel: { source: 'channel:console', ingress: 'channel' },
   cron: { source: 'cron:nightly', ingress: 'cron' },
 };
@@ -27,7 +27,7 @@ const entryPoints: TestPlugin = {
     key: 'entry-points',
     requires: ['agent'],
     permissions: {
-      routes: [{ name: 'entry-points', kind: 'http', method: 'POST', path: '/test/entry-points/:face', auth: 'key' }],
+      routes: [{ name: 'entry-points', kind: 'http', method: 'POST', path: '/test/entry-points/:entry', auth: 'key' }],
     },
   },
   definition: {
@@ -36,19 +36,19 @@ const entryPoints: TestPlugin = {
     start(host) {
       const turns = host.use('turns');
       host.contribute('route', 'entry-points', {
-        handle: ({ params, body }, ctx) => through(turns, faces[params.face ?? ''] ?? never(), body as Json, ctx),
+        handle: ({ params, body }, ctx) => through(turns, optionsOf[params.entry ?? ''] ?? never(), body as Json, ctx),
       });
     },
   },
 };
 
 function never(): never {
-  throw new Error('There is no such face.');
+  throw new Error('There is no such entry point.');
 }
 
 async function through(
   turns: TurnService,
-  face: SubmitTurnOptions,
+  entry: SubmitTurnOptions,
   { text, tool, message }: Json,
   ctx: CallContext,
 ): Promise<RouteResponse> {
@@ -59,7 +59,7 @@ async function through(
   } as const;
   // The message id of the chat platform.
   const known = message === undefined ? {} : { idempotency: { key: String(message), bodySha256: String(message) } };
-  return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...face, ...known }, ctx)) };
+  return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...entry, ...known }, ctx)) };
 }
 
 const echo = contributing(
@@ -96,8 +96,8 @@ describe('entry points of other plugins', () => {
       });
     }
 
-    const say = async (face: string, body: Json) =>
-      (await (await host.post(`/test/entry-points/${face}`, body)).json()) as Json;
+    const say = async (entry: string, body: Json) =>
+      (await (await host.post(`/test/entry-points/${entry}`, body)).json()) as Json;
 
     it('get the answer of a turn', async () => {
       await start();

@@ -89,7 +89,7 @@ describe('many concurrent sessions', function () {
       return host;
     }
 
-    const said = (session: number, text: string) => ({
+    const messageFor = (session: number, text: string) => ({
       source_name: 'load',
       session_key: `console:u${session}:s`,
       actor: { actor_type: 'user', actor_id: `u${session}` },
@@ -113,7 +113,9 @@ describe('many concurrent sessions', function () {
       const letGo = model.hold('s0 m0');
       for (const round of [0, 1]) {
         for (let from = 0; from < sessions; from += 100) {
-          const batch = Array.from({ length: 100 }, (_, index) => said(from + index, `s${from + index} m${round}`));
+          const batch = Array.from({ length: 100 }, (_, index) =>
+            messageFor(from + index, `s${from + index} m${round}`),
+          );
           expect(await observe(to, batch)).to.include({ accepted: 100 });
         }
       }
@@ -139,9 +141,9 @@ describe('many concurrent sessions', function () {
       const third = await ask(to, 'three');
       expect([third.status, third.headers.get('retry-after')]).to.deep.equal([429, '1']);
       expect(((await third.json()) as { error: Json }).error).to.include({ code: 'session_busy' });
-      const event = await to.post('/observations', said(1, 'four'));
+      const event = await to.post('/observations', messageFor(1, 'four'));
       expect(event.status).to.equal(202);
-      const refused = await to.post('/observations', { ...said(1, 'five'), session_key: 'console:u1:s1' });
+      const refused = await to.post('/observations', { ...messageFor(1, 'five'), session_key: 'console:u1:s1' });
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
       letGo();
       expect([(await first).status, (await second).status]).to.deep.equal([200, 200]);
@@ -154,7 +156,7 @@ describe('many concurrent sessions', function () {
       const to = await start({ dataDir });
       const letGo = model.hold('s0 m0');
       const all = Array.from({ length: 60 }, (_, index) =>
-        said(index % 10, `s${index % 10} m${Math.floor(index / 10)}`),
+        messageFor(index % 10, `s${index % 10} m${Math.floor(index / 10)}`),
       );
       const answered = ask(to, 'with a caller');
       expect(await observe(to, all)).to.include({ accepted: 60 });
@@ -177,7 +179,7 @@ describe('many concurrent sessions', function () {
       const letGo = model.hold('m0');
       const { results } = await observe(
         to,
-        [0, 1, 2].map((n) => said(1, `m${n}`)),
+        [0, 1, 2].map((n) => messageFor(1, `m${n}`)),
       );
       await until('the turn', () => model.asked.length === 1, patient);
       const stopped = to.stop(1_000);

@@ -161,7 +161,7 @@ describe("npm's cache", () => {
 });
 
 describe('a set-up that fails', () => {
-  const said = async (output: string) => {
+  const messageFor = async (output: string) => {
     const { explain } = await load('npm.mjs');
     const context = { what: 'Node 22', log: 'setup.log', root: 'there' };
     return explain({ code: 1, signal: null, output }, context).message;
@@ -170,15 +170,19 @@ describe('a set-up that fails', () => {
   it('reports the cause and the fix in one sentence', async () => {
     const offline =
       'npm error code ENOTFOUND\nnpm error network request to the registry failed, reason: getaddrinfo ENOTFOUND';
-    expect(await said(offline)).to.match(/registry could not be reached \(ENOTFOUND\): check the network/);
-    expect(await said('npm ERR! code ECONNREFUSED\n')).to.match(/registry could not be reached \(ECONNREFUSED\)/);
-    expect(await said('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
-    expect(await said('npm error code ENOSPC')).to.match(/disk is full: free/);
-    expect(await said('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
-    expect(await said('npm error code EACCES\nnpm error path /home/x/.npm')).to.match(/folder \/home\/x\/.npm cannot/);
-    expect(await said('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
-    expect(await said('npm error code EWHAT\nnpm error A thing broke')).to.match(/\(A thing broke\): read setup\.log/);
-    expect(await said('')).to.match(/\(npm ended with 1\)/);
+    expect(await messageFor(offline)).to.match(/registry could not be reached \(ENOTFOUND\): check the network/);
+    expect(await messageFor('npm ERR! code ECONNREFUSED\n')).to.match(/registry could not be reached \(ECONNREFUSED\)/);
+    expect(await messageFor('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
+    expect(await messageFor('npm error code ENOSPC')).to.match(/disk is full: free/);
+    expect(await messageFor('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
+    expect(await messageFor('npm error code EACCES\nnpm error path /home/x/.npm')).to.match(
+      /folder \/home\/x\/.npm cannot/,
+    );
+    expect(await messageFor('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
+    expect(await messageFor('npm error code EWHAT\nnpm error A thing broke')).to.match(
+      /\(A thing broke\): read setup\.log/,
+    );
+    expect(await messageFor('')).to.match(/\(npm ended with 1\)/);
   });
 
   it('ends the start with code 1 and that sentence, and releases the lock', async () => {

@@ -9,7 +9,7 @@ export interface Import {
 
 /**
  * Every way to name another module: import, export from, import(), import types, import = require(), require(),
- * import.meta.resolve(), new URL() for a module beside this one, and augmentation (`declare module`). Specifiers built at
+ * import.meta.resolve(), new URL() of a relative module, and augmentation (`declare module`). Specifiers built at
  * run time are not found.
  * @throws when the file does not parse
  */

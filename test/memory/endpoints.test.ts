@@ -42,7 +42,7 @@ describe('the memory endpoints', () => {
         });
       }
 
-      it('accept only their own host names', async () => {
+      it('accept only allowed host names', async () => {
         const { port } = new URL(memory.host.origin);
         const health = (host: string) =>
           new Promise<{ status: number; text: string }>((resolve, reject) => {

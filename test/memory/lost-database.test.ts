@@ -33,7 +33,7 @@ async function findings({ host }: MemoryHost): Promise<readonly Finding[]> {
 }
 
 /** Asserts that stores are refused, and that the fault is reported with its fix. */
-async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
+async function expectDetected(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
   await until(async () => (await ready(memory)) === `503 database ${code}`);
   const { body } = await memory.store({ payload_md: 'apple lost', target_space: space });
   expect(body).to.include({ ok: false, error_code: 'AUDIT_WRITE_FAILED' });
@@ -45,7 +45,7 @@ async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<v
   expect((await memory.host.fetch('/healthz')).status).to.equal(200);
 }
 
-async function works(memory: MemoryHost, ...expected: readonly string[]): Promise<void> {
+async function expectWorking(memory: MemoryHost, ...expected: readonly string[]): Promise<void> {
   await until(async () => (await ready(memory)) === '200');
   // The plugins may still be starting on another database.
   await until(async () => (await store(memory, 'apple after')) === 'allow');
@@ -78,15 +78,15 @@ describe('a SQLite file that is removed under the running server', function () {
   it('is missed when it is moved, and used again once it is back', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     renameSync(elsewhere, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('is complete after it was moved', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     expect(readFileSync(elsewhere).includes('apple before')).to.equal(true);
     expect(statSync(`${file}-wal`, { throwIfNoEntry: false })).to.equal(undefined);
   });
@@ -94,11 +94,11 @@ describe('a SQLite file that is removed under the running server', function () {
   it('can be copied from the process after it was deleted, and the copy is used without a restart', async function copy() {
     if (process.platform !== 'linux') return this.skip();
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`);
-    await noticed(memory, 'database_file_missing', /cp \/proc/);
+    await expectDetected(memory, 'database_file_missing', /cp \/proc/);
     const fix = (await findings(memory))[0]?.fix ?? '';
     const [, from = ''] = /cp (\S+) /.exec(fix) ?? [];
     copyFileSync(from, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('can be copied from the process when its folder was deleted too', async function folder() {
@@ -106,20 +106,20 @@ describe('a SQLite file that is removed under the running server', function () {
     const folder = join(memory.host.dataDir, 'data');
     expect(file.startsWith(`${folder}/`)).to.equal(true);
     rmSync(folder, { recursive: true });
-    await noticed(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
+    await expectDetected(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
     const fix = (await findings(memory))[0]?.fix ?? '';
     execFileSync('sh', ['-c', fix.slice(fix.indexOf('mkdir -p'))]);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('is not replaced by an empty one', async () => {
     renameSync(file, `${file}.old`);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     await (await openDatabase({ dialect: 'sqlite', file }, silentLog)).close();
-    await noticed(memory, 'database_file_replaced', /restart the server/);
+    await expectDetected(memory, 'database_file_replaced', /restart the server/);
     rmSync(file);
     renameSync(`${file}.old`, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   /** Runs statements on a connection of another process. */
@@ -136,9 +136,9 @@ describe('a SQLite file that is removed under the running server', function () {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     truncateSync(file);
-    await noticed(memory, 'database_file_overwritten', /mv backup/);
+    await expectDetected(memory, 'database_file_overwritten', /mv backup/);
     renameSync(backup, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('is replaced by a backup that is copied over it', async () => {
@@ -149,7 +149,7 @@ describe('a SQLite file that is removed under the running server', function () {
     expect(await ready(memory)).to.equal('200');
     copyFileSync(backup, file);
     await until(async () => (await ready(memory)) === '503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('is replaced by a larger file, which keeps its data', async () => {
@@ -162,7 +162,7 @@ describe('a SQLite file that is removed under the running server', function () {
     for (const text of ['apple later', 'apple after that']) expect(await store(memory, text)).to.equal('allow');
     copyFileSync(backup, file);
     expect(await ready(memory)).to.equal('503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
     const { rows } = await memory.database.statement<{ integrity_check: string }>('pragma integrity_check');
     expect(rows).to.deep.equal([{ integrity_check: 'ok' }]);
   });
@@ -176,7 +176,7 @@ describe('a SQLite file that is removed under the running server', function () {
     expect(await ready(memory)).to.equal('200');
     copyFileSync(backup, file);
     expect(await ready(memory)).to.equal('503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('may be touched, and checkpointed by every process that has it open', async () => {
@@ -204,14 +204,14 @@ describe('a SQLite file that is removed under the running server', function () {
     rmSync(`${file}-wal`);
     await until(() => statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined);
     expect(readFileSync(file).includes('apple before')).to.equal(true);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 });
 
 describe('a PostgreSQL database that is recreated under the running server', function () {
   this.timeout(60_000);
 
-  it('is detected, and used again once its tables are restored', async function anew() {
+  it('is detected, and used again once its tables are restored', async function recreated() {
     if (!testDialects().includes('postgres')) return this.skip();
     const server = await ownPostgres();
     let admin: DatabaseHost | undefined;
@@ -238,11 +238,11 @@ describe('a PostgreSQL database that is recreated under the running server', fun
 
       await rename('lost_test', 'kept_test');
       await statement('create database lost_test');
-      await noticed(memory, 'database_emptied', /Restore it from a backup/);
+      await expectDetected(memory, 'database_emptied', /Restore it from a backup/);
 
       await rename('lost_test', 'empty_test');
       await rename('kept_test', 'lost_test');
-      await works(memory, 'apple before');
+      await expectWorking(memory, 'apple before');
     } finally {
       await memory?.stop();
       await admin?.close();
@@ -284,7 +284,7 @@ describe('a table that is dropped under the running server', function () {
       expect(await ready(memory)).to.equal(notReady);
 
       await run(`alter table ${schema}away rename to ${bare}memories`);
-      await works(memory, 'apple before');
+      await expectWorking(memory, 'apple before');
     });
 
     it('is no longer expected once an administrator deletes its record', async () => {

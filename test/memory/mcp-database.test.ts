@@ -44,16 +44,16 @@ async function createConflict(engine: TestEngine, table: string, dataDir: string
     database.migrate([
       { name: '0001-spoil', up: (schema) => schema.createTable(table, (t) => void t.integer('nothing')) },
     ]);
-  if (engine.dialect === 'postgres') return migrate(await engine.open('spoiler', schemas));
+  if (engine.dialect === 'postgres') return migrate(await engine.open('conflicting', schemas));
   // The host creates the file, so a host without other plugins runs the migration.
-  const manifest = { key: 'spoiler', permissions: { services: ['database'], schemas } } as const;
+  const manifest = { key: 'conflicting', permissions: { services: ['database'], schemas } } as const;
   const definition: PluginDefinition = {
-    key: 'spoiler',
+    key: 'conflicting',
     register() {},
     start: (host) => migrate(host.use('database')),
   };
   const host = await createTestHost({ extra: [{ manifest, definition, isShipped: true }], dataDir, listen: false });
-  const state = host.control.list().find(({ key }) => key === 'spoiler')?.state;
+  const state = host.control.list().find(({ key }) => key === 'conflicting')?.state;
   await host.stop();
   expect(state).to.equal('active');
 }
@@ -78,13 +78,13 @@ const taskTool: TestPlugin = {
 describe('the MCP endpoint when a migration has failed', function () {
   this.timeout(60_000);
 
-  const spoilt = (plugin: string, table: string, promises: (host: () => TestHost) => void): void => {
+  const withConflict = (plugin: string, table: string, tests: (host: () => TestHost) => void): void => {
     eachDatabase(
       (engine) => {
         let host: TestHost;
         let dataDir: string;
         before(async () => {
-          dataDir = temporaryFolder('spoilt');
+          dataDir = temporaryFolder('conflict');
           await createConflict(engine, table, dataDir);
           host = await createTestHost({
             plugins: memoryPlugins,
@@ -95,14 +95,14 @@ describe('the MCP endpoint when a migration has failed', function () {
           });
         });
         after(() => host.stop());
-        promises(() => host);
+        tests(() => host);
       },
       { keepRows: true },
     );
   };
 
   describe('of the logbook', () => {
-    spoilt('logbook', 'logbook.items', (host) => {
+    withConflict('logbook', 'logbook.items', (host) => {
       it('lists the tools that cannot run, and reports that they wait for the database', async () => {
         const { result } = await rpc(host(), 'tools/list');
         expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
@@ -131,7 +131,7 @@ describe('the MCP endpoint when a migration has failed', function () {
   });
 
   describe('of its own', () => {
-    spoilt('mcp-server', 'logbook.mcp_sessions', (host) => {
+    withConflict('mcp-server', 'logbook.mcp_sessions', (host) => {
       it('serves clients without a session, and stores no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
         expect(result).to.include({ protocolVersion: '2025-11-25' });

@@ -31,7 +31,7 @@ describe('quarantined memory plugins', function () {
     expect(await findings()).to.include('error memory-backend-local repeated_faults');
   });
 
-  it('a quarantined gateway shows in doctor, while its own health route is unavailable', async () => {
+  it('a quarantined gateway shows in doctor, while its health route is unavailable', async () => {
     await quarantine('memory-gateway');
     expect((await memory.get('/health')).status).to.equal(503);
     expect((await memory.get('/ready')).body).to.deep.equal({ ready: true });

@@ -5,7 +5,7 @@ import { contents, startMemory } from './memory-host.js';
 describe('an index made by a different text analysis', () => {
   eachDatabase(
     (engine) => {
-      it('is rebuilt after a start, and finds everything again', async function anew() {
+      it('is rebuilt after a start, and finds everything again', async function rebuilt() {
         this.timeout(120_000);
         const dataDir = temporaryFolder('reindex');
         const first = await startMemory(engine, { dataDir });

@@ -165,7 +165,7 @@ describe('searching memories in the local backend', () => {
         expect(contents(one)[0]).to.equal('common word number 499');
       });
 
-      it('finds a word as soon as it is stored, even if an earlier search found nothing', async () => {
+      it('finds a word as soon as it is stored, even after a search without a match', async () => {
         for (const word of ['zebraish', 'okapiish']) {
           const ask = () => memory.query({ query: word, spaces: ['private:many1'] });
           expect(results(await ask())).to.deep.equal([]);

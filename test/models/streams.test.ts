@@ -193,7 +193,7 @@ describe('answers of a streaming API', () => {
       expect(platform.asked()).to.deep.equal([]);
     });
 
-    it('are distinguished from those that were cut off, over HTTP and the socket', async () => {
+    it('are distinguished from truncated ones, over HTTP and the socket', async () => {
       platform.upstream.always(openAi.streams(chunk({ content: 'Hel' })));
       expect(await errorOf(await platform.process('hi'))).to.deep.include({
         status: 502,

@@ -143,7 +143,7 @@ describe('tool calls of a streaming API', () => {
       expect(JSON.stringify(platform.asked())).to.not.contain('secret words');
     }).timeout(patient);
 
-    it('end with the text of the step limit after the last allowed round, also when all of them are the same', async () => {
+    it('end with the text of the step limit after the last allowed round, even if all rounds are the same', async () => {
       await start([echoTool], { MORTISE_MAX_TOOL_ITERATIONS: '10' });
       platform.upstream.always(asksFor(['call_1', 'echo', '{"text":"ping"}']));
       const frames = await platform.send('go');

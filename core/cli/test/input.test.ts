@@ -97,9 +97,9 @@ describe('input of a plugin command', function () {
         .and.include('--admin-key');
       const other = await withKey('--admin-key', 'another', 'lamp', '--on');
       expect(other.stderr).to.include('is not the admin key of this server');
-      const nobody = await onServer(host, 'plugin', 'list');
-      expect(nobody.stderr).to.include('[unauthorized]').and.include('MORTISE_API_KEY');
-      for (const { stderr } of [none, other, nobody]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
+      const anonymous = await onServer(host, 'plugin', 'list');
+      expect(anonymous.stderr).to.include('[unauthorized]').and.include('MORTISE_API_KEY');
+      for (const { stderr } of [none, other, anonymous]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
     });
 
     it('is checked against the usage in the files if the server does not know the caller', async () => {

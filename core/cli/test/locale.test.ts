@@ -31,17 +31,20 @@ describe('the language of the command line', function () {
   after(() => folder.dispose());
 
   it('is English unless the option or the environment names another language; the option wins', async () => {
-    const cases: readonly (readonly [args: readonly string[], env: Readonly<Record<string, string>>, said: string])[] =
-      [
-        [[], {}, english],
-        [['--locale', 'zh-CN'], {}, translated],
-        [['--locale=zh-CN'], {}, translated],
-        [[], { MORTISE_LOCALE: 'zh-CN' }, translated],
-        [['--locale', 'en-US'], { MORTISE_LOCALE: 'zh-CN' }, english],
-      ];
-    for (const [args, env, said] of cases) {
+    const cases: readonly (readonly [
+      args: readonly string[],
+      env: Readonly<Record<string, string>>,
+      expected: string,
+    ])[] = [
+      [[], {}, english],
+      [['--locale', 'zh-CN'], {}, translated],
+      [['--locale=zh-CN'], {}, translated],
+      [[], { MORTISE_LOCALE: 'zh-CN' }, translated],
+      [['--locale', 'en-US'], { MORTISE_LOCALE: 'zh-CN' }, english],
+    ];
+    for (const [args, env, expected] of cases) {
       const { code, stderr } = await status(args, env);
-      expect([code, stderr.slice(0, said.length)], args.join(' ')).to.deep.equal([3, said]);
+      expect([code, stderr.slice(0, expected.length)], args.join(' ')).to.deep.equal([3, expected]);
     }
   });
 

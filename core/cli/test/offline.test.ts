@@ -77,8 +77,10 @@ describe('the command line without a server', function () {
     const host = await createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
     try {
       const { rows } = await host.service('audit').query({});
-      const told = rows.map((row) => [row.operation, row.targetSpace, row.action, row.reason, row.principal].join(' '));
-      expect(told.toReversed()).to.deep.equal([
+      const entries = rows.map((row) =>
+        [row.operation, row.targetSpace, row.action, row.reason, row.principal].join(' '),
+      );
+      expect(entries.toReversed()).to.deep.equal([
         'admin:disable plugin:logbook reject admin:plugin_has_dependants cli',
         'admin:disable plugin:memory-backend-local allow admin:done cli',
         'admin:disable plugin:logbook allow admin:done cli',

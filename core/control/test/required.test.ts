@@ -39,9 +39,9 @@ describe('a required plugin', () => {
 
   it('cannot be disabled through its dependencies either', async () => {
     await boot('upper');
-    const told = await refusal('base');
-    expect(told).to.include({ code: 'plugin_has_dependants' });
-    expect(told.hint, 'no advice that would be refused').not.to.contain('--cascade');
+    const refused = await refusal('base');
+    expect(refused).to.include({ code: 'plugin_has_dependants' });
+    expect(refused.hint, 'no advice that would be refused').not.to.contain('--cascade');
     const error = await refusal('base', true);
     expect([error.code, error.details]).to.deep.equal([
       'plugin_required',

@@ -14,7 +14,7 @@ export function childFacts<T>(): T {
   return JSON.parse(process.argv[2] ?? '{}') as T;
 }
 
-/** The exit code of a process that ends by itself. */
+/** Waits for a process to exit. @returns its exit code */
 export function exitCode(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.once('exit', (code) => resolve(code)));
 }

@@ -131,7 +131,7 @@ describe('routing', () => {
       expect(await statusOf(served, '/admin/extra/a')).to.equal(200);
     });
 
-    it('lets it match below paths of its own plugin, below a mount that it names, and for other methods', async () => {
+    it('lets it match below paths of its plugin, below a mount that it names, and for other methods', async () => {
       const served = await serve([
         of('one', echo('/files/latest')),
         of('one', echo('/files/*rest')),

@@ -185,7 +185,7 @@ describe('WebSockets', () => {
     await until('all are open', () => welcome.every(({ readyState }) => readyState === WebSocket.OPEN));
   });
 
-  it('requires the key before the upgrade where the manifest says so', async () => {
+  it('requires the key before the upgrade if the manifest requires it', async () => {
     const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
     expect((await refused(served)).status).to.equal(401);
     const client = connect(served, { authorization: 'Bearer k' });

@@ -274,9 +274,9 @@ describe('an invalid argument of a plugin', () => {
     ['on("alert")', (host) => host.on('alert', nothing)],
   ] as const satisfies readonly (readonly [string, (host: StartHost) => unknown])[]) {
     it(`is refused at the call: ${where}`, async () => {
-      const said = await problemOf({ key: 'wrong', register() {}, start: (host) => void start(host) });
-      expect(said).to.match(/^failed contribution_invalid: /);
-      expect(said).to.contain(`host.${where} is wrong: its callback is null, not a function`);
+      const message = await problemOf({ key: 'wrong', register() {}, start: (host) => void start(host) });
+      expect(message).to.match(/^failed contribution_invalid: /);
+      expect(message).to.contain(`host.${where} is wrong: its callback is null, not a function`);
     });
   }
 });

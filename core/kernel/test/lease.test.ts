@@ -210,9 +210,9 @@ describe('a leased call', () => {
   it('counts no fault of a slow plugin whose callers are impatient', async () => {
     await boot(withTool('slow', () => new Promise(() => undefined)));
     const left = new AbortController();
-    const gone = call('slow', { signal: left.signal }).catch((error: unknown) => error);
+    const aborted = call('slow', { signal: left.signal }).catch((error: unknown) => error);
     left.abort();
-    expect(await gone).to.include({ code: 'call_aborted' });
+    expect(await aborted).to.include({ code: 'call_aborted' });
     expect(await call('slow', { timeoutMs: 1 }).catch((error: unknown) => error)).to.include({ code: 'call_timeout' });
     ahead += patienceMs;
     await call('slow', { timeoutMs: 1 }).catch(() => undefined);

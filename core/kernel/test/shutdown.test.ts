@@ -107,7 +107,7 @@ describe('a shutdown', () => {
       made.kernel.points.call('tool', key, (tool) => tool.run({}, {} as never)).catch(() => undefined);
     const from = performance.now();
     const unfinished = await made.kernel.shutdown(Date.now() + 600);
-    // Each of the three, one after the other, gets a little even past the deadline.
+    // Each of the three sequential steps gets a minimum of time even after the deadline.
     expect(performance.now() - from).to.be.lessThan(4_500);
     expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
     const named = unfinished.map(({ plugin: key, what }) => `${key} ${what}`);

@@ -111,7 +111,7 @@ describe('a compiled schema', () => {
     });
   }
 
-  it('knows every keyword of draft 2020-12', () => {
+  it('supports every keyword of draft 2020-12', () => {
     const everyKeyword: JsonSchema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: 'https://example.test/every-keyword',

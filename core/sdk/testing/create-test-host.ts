@@ -69,7 +69,7 @@ export interface TestHost {
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
 /**
- * Boots the real platform in this process, with real settings, database, HTTP and kernel, and its own data directory.
+ * Boots the real platform in this process, with real settings, database, HTTP and kernel, and a separate data directory.
  *
  * @example const host = await createTestHost({ plugins: ['mcp-server'], extra: [echo] });
  */

@@ -118,11 +118,11 @@ describe('the configuration of a plugin', () => {
     expect(project.alerts.map((alert) => [alert.source, alert.severity, alert.code])).to.deep.equal([
       ['settings:kb', 'medium', 'kb_config_invalid'],
     ]);
-    const told: [number, number | undefined][] = [];
-    config.subscribe((next, previous) => told.push([next.config.limit, previous?.config.limit]));
+    const notified: [number, number | undefined][] = [];
+    config.subscribe((next, previous) => notified.push([next.config.limit, previous?.config.limit]));
     await project.write(file, { limit: 1 });
     await settings.poll();
-    expect(told).to.deep.equal([[1, undefined]]);
+    expect(notified).to.deep.equal([[1, undefined]]);
     expect(settings.findings()).to.deep.equal([]);
   });
 
@@ -161,8 +161,8 @@ describe('the configuration of a plugin', () => {
 
   it('keeps the last good state with every kind of invalid file, with one alert per content', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    const told: Snapshot<Config>[] = [];
-    config.subscribe((next) => told.push(next));
+    const notified: Snapshot<Config>[] = [];
+    config.subscribe((next) => notified.push(next));
     const bad = [
       '{"limit": 0.1',
       '{"version": 2}',
@@ -182,11 +182,11 @@ describe('the configuration of a plugin', () => {
     await project.write(file, bad[0]);
     await settings.poll();
     expect(project.alerts).to.have.length(bad.length);
-    expect(told).to.deep.equal([]);
+    expect(notified).to.deep.equal([]);
     await project.write(file, { limit: 0.2 });
     await settings.poll();
     expect(config.problem).to.equal(null);
-    expect(told.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
+    expect(notified.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
   });
 
   it('reports a path that is not a regular file', async () => {
@@ -226,7 +226,7 @@ describe('the configuration of a plugin', () => {
     ]);
   });
 
-  it('names the schema when its own default is invalid, and accepts a file that overrides it', async () => {
+  it('names the schema when its default is invalid, and accepts a file that overrides it', async () => {
     const properties = { limit: { type: 'number', maximum: 1, default: 7 } };
     const { settings, config } = await owned({}, undefined, { type: 'object', properties });
     expect(config.problem?.message).to.match(/^config\.schema\.json: the default of \/limit is 7: it must be /);
@@ -303,29 +303,29 @@ describe('the configuration of a plugin', () => {
 
   it('keeps working when a listener throws', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    let told = 0;
+    let notified = 0;
     config.subscribe(() => {
       throw new Error('no');
     });
     config.subscribe(() => {
-      told += 1;
+      notified += 1;
     });
     await project.write(file, { limit: 0.2 });
     await settings.poll();
-    expect(told).to.equal(1);
+    expect(notified).to.equal(1);
     expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['config_listener_failed']);
   });
 
   it('does not notify listeners after it is disposed', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    let told = 0;
+    let notified = 0;
     config.subscribe(() => {
-      told += 1;
+      notified += 1;
     });
     await config.dispose();
     await project.write(file, { limit: 0.2 });
     await settings.poll();
-    expect(told).to.equal(0);
+    expect(notified).to.equal(0);
     expect(settings.effective('kb')).to.deep.equal([]);
   });
 
@@ -477,10 +477,10 @@ describe('the configuration of a plugin', () => {
   describe('when it is written', () => {
     it('is checked, replaced atomically and in effect immediately', async () => {
       const { config } = await owned({}, { $schema: '../x.json', limit: 0.1 });
-      const told: number[] = [];
-      config.subscribe((next) => told.push(next.config.limit));
+      const notified: number[] = [];
+      config.subscribe((next) => notified.push(next.config.limit));
       expect(await config.write({ limit: 0.4 })).to.deep.equal({ changed: true, revision: 2, problem: null });
-      expect(told).to.deep.equal([0.4]);
+      expect(notified).to.deep.equal([0.4]);
       expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({
         $schema: '../x.json',
         limit: 0.4,

@@ -50,13 +50,13 @@ describe('plugins.json', () => {
       ...start,
       plugins: { ...start.plugins, admin: { enabled: true, required: true } },
     });
-    const told: number[] = [];
-    plugins.subscribe((next, previous) => told.push(previous.revision, next.revision));
+    const notified: number[] = [];
+    plugins.subscribe((next, previous) => notified.push(previous.revision, next.revision));
     const next = await plugins.write((state) => ({ ...withKb(false)(state), bindings: { 'tool:echo': 'kb' } }), {
       revision: 4,
     });
     expect(next.revision).to.equal(5);
-    expect(told).to.deep.equal([4, 5]);
+    expect(notified).to.deep.equal([4, 5]);
     expect(await stored()).to.deep.equal({
       $schema: './x.json',
       version: 1,
@@ -101,11 +101,11 @@ describe('plugins.json', () => {
 
   it('is reloaded after a manual edit that did not raise the revision', async () => {
     const plugins = await open(start);
-    const told: boolean[] = [];
-    plugins.subscribe((next) => told.push(next.plugins.kb?.enabled === true));
+    const notified: boolean[] = [];
+    plugins.subscribe((next) => notified.push(next.plugins.kb?.enabled === true));
     await project.write('plugins.json', { ...start, plugins: { kb: { enabled: false } } });
     await settings.poll();
-    expect(told).to.deep.equal([false]);
+    expect(notified).to.deep.equal([false]);
     expect(plugins.current.revision).to.equal(5);
   });
 
@@ -130,14 +130,14 @@ describe('plugins.json', () => {
   for (const [content, reason] of broken) {
     it(`keeps the running state through an edit that ${reason}`, async () => {
       const plugins = await open(start);
-      let told = 0;
+      let notified = 0;
       plugins.subscribe(() => {
-        told += 1;
+        notified += 1;
       });
       await project.write('plugins.json', content);
       await settings.poll();
       await settings.poll();
-      expect([told, plugins.current.revision]).to.deep.equal([0, 4]);
+      expect([notified, plugins.current.revision]).to.deep.equal([0, 4]);
       expect(plugins.problem?.message).to.contain(`plugins.json ${reason}`);
       expect(settings.findings().map((finding) => finding.code)).to.deep.equal(['plugins_file_invalid']);
       expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['plugins_file_invalid']);

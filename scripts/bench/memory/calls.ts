@@ -41,11 +41,11 @@ class Side {
 export const measureCalls: Measure = async ({ seconds, rounds, say }) => {
   const product = await startProduct({ env: storeEnv });
   const peers = { sdk: await startPeer('bare-mcp'), http: await startPeer('bare-http') };
-  const beside = ({ hello, pid }: Peer): Side =>
+  const sideOf = ({ hello, pid }: Peer): Side =>
     new Side(createPoster(`http://127.0.0.1:${hello}`, callers), () => cpuMsOf(pid));
   const ours = new Side(createPoster(product.origin, 64), product.cpuMs);
-  const sdk = beside(peers.sdk);
-  const http = beside(peers.http);
+  const sdk = sideOf(peers.sdk);
+  const http = sideOf(peers.http);
   const sides = [ours, sdk, http];
   try {
     const texts = createTexts();

@@ -29,7 +29,7 @@ export async function closedLoop(
   return { operations: latencies.length, perSecond: latencies.length / took, latencies };
 }
 
-/** The value below which a share of the sorted values lies. */
+/** The value that a share of the sorted values does not exceed. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into a server before its own code (`--import`): shifts its wall clock by the milliseconds in a file,
+ * Loaded into a server before its code (`--import`): shifts its wall clock by the milliseconds in a file,
  * which is read twenty times a second. The monotonic clock stays correct, as when an operator sets a machine's clock.
  */
 const file = process.env.CHAOS_CLOCK_FILE ?? '';

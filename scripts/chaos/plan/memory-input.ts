@@ -34,10 +34,10 @@ function spaceOf(random: RandomStream): string {
 /** Creates a new memory with a unique `name`. */
 export function newMemory(random: RandomStream, name: string, meta: MemoryInput['meta']): MemoryInput {
   const length = random.between(1, 40);
-  const said = Array.from({ length }, () => random.pick(words)).join(' ');
+  const sentence = Array.from({ length }, () => random.pick(words)).join(' ');
   const proofs = random.between(0, 2);
   return {
-    text: `${name} ${said}`,
+    text: `${name} ${sentence}`,
     space: spaceOf(random),
     kind: random.pick(kinds),
     meta,

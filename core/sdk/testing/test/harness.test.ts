@@ -89,7 +89,7 @@ describe('the test harness', () => {
       });
     }
 
-    it('accepts files of its own folders and databases in memory', async () => {
+    it('accepts files in its folders and databases in memory', async () => {
       expect(await outcome(onSqlite(join(temporaryPath('own'), 'any.db')))).to.equal('accepted');
       expect(await outcome(onSqlite(''))).to.equal('accepted');
     });
@@ -220,7 +220,7 @@ describe('the test harness', () => {
       expect(partsOf({ settings }).database).to.match(/^mortise_test_\d+$/);
     });
 
-    it('and empties only test databases on it', async function somebody() {
+    it('and empties only test databases on it', async function foreign() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const connection = { ...(await testServerAddress(server.port)), database: 'postgres' };
@@ -244,14 +244,14 @@ describe('the test harness', () => {
       }
     });
 
-    it('for each of several runs at once', async function several() {
+    it('for each of several concurrent runs', async function several() {
       this.timeout(60_000);
       const both = await Promise.all([answerOf(use('postgres')), answerOf(use('postgres'))]);
       const ports = both.map((answer) => partsOf(answer).port);
       expect(new Set(ports).size).to.equal(2);
     });
 
-    it('or uses the configured one, unless its database is not one for tests', async function told() {
+    it('or uses the configured one, unless its database is not one for tests', async function configured() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const parts = await testServerAddress(server.port);

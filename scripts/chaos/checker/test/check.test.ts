@@ -58,7 +58,7 @@ const audits = '{governance.write_audit}';
 const outbox = '{logbook.outbox_memory}';
 
 /** Damage to the database, and the violation that the checker must report. */
-const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = {
+const damages: Readonly<Record<string, readonly [sql: string, expected: RegExp]>> = {
   'a deleted memory': [
     `delete from {logbook.memories} where payload_md = 'Stored.'`,
     /^kept: "Stored\." was acknowledged as stored and is not active in the ledger as om-1\.$/m,
@@ -132,7 +132,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'a dead letter without its audit row': [
     `delete from ${audits} where reason = 'outbox_flush_dead'`,
-    /^invariants: 3: 0 audit rows say that outbox row 2 died\.$/m,
+    /^invariants: 3: 0 audit rows say that outbox row 2 is dead\.$/m,
   ],
   'an outage without its audit row': [
     `delete from ${audits} where reason like 'OPENMEMORY%'`,
@@ -150,7 +150,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'a link that was altered': [
     `update {governance.audit_chain} set row_sha = chain_sha where seq = 2`,
-    /^chain: In the chain of [\w-]+, link 2 does not follow from the one before it\.$/m,
+    /^chain: In the chain of [\w-]+, link 2 does not follow from the previous one\.$/m,
   ],
   'a missing link': [
     `delete from {governance.audit_chain} where seq = 1`,
@@ -162,7 +162,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'a head that was altered': [
     `update {governance.audit_heads} set chain_sha = ''`,
-    /^chain: In the chain of [\w-]+, the head has another hash than the last link\.$/m,
+    /^chain: In the chain of [\w-]+, the hash of the head differs from that of the last link\.$/m,
   ],
   'an audit row that was altered': [
     `update ${audits} set principal = 'nobody' where reason = 'dedup_hit'`,
@@ -188,7 +188,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
 
 /** Changes of the backend's journal, and the violation that the checker must report. */
 const forgeries: Readonly<
-  Record<string, readonly [forge: (lines: readonly JournalLine[]) => readonly JournalLine[], said: RegExp]>
+  Record<string, readonly [forge: (lines: readonly JournalLine[]) => readonly JournalLine[], expected: RegExp]>
 > = {
   'a memory that the backend lost': [
     (lines) => lines.filter(({ content }) => content !== 'Stored.'),
@@ -263,14 +263,14 @@ describe('the checker', () => {
             : await damageSqlite(join(dataDir, 'data', 'mortise.db'));
       });
 
-      const look = async (lines: readonly JournalLine[] = journal): Promise<string> => {
+      const report = async (lines: readonly JournalLine[] = journal): Promise<string> => {
         const reader = await database.read();
         const found = await readDatabase(reader).finally(() => reader.close());
         const violations = check({ ...found, journal: lines, clientRecords });
         return violations.map(({ rule, what }) => `${rule}: ${what}`).join('\n');
       };
 
-      const glance = async () => {
+      const snapshot = async () => {
         const reader = await database.read();
         try {
           return { snapshot: await checkSnapshot(reader), unfinished: await countUnfinished(reader) };
@@ -287,8 +287,8 @@ describe('the checker', () => {
           'dead',
           'dead',
         ]);
-        expect(await look()).to.equal('');
-        expect(await glance()).to.deep.equal({
+        expect(await report()).to.equal('');
+        expect(await snapshot()).to.deep.equal({
           snapshot: [],
           unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
         });
@@ -297,33 +297,35 @@ describe('the checker', () => {
       describe('reports', () => {
         afterEach(() => database.restore());
 
-        for (const [what, [sql, said]] of Object.entries(damages)) {
+        for (const [what, [sql, expected]] of Object.entries(damages)) {
           it(what, async () => {
             await database.damage(sql);
-            expect(await look()).to.match(said);
+            expect(await report()).to.match(expected);
           });
         }
 
-        for (const [what, [forge, said]] of Object.entries(forgeries)) {
+        for (const [what, [forge, expected]] of Object.entries(forgeries)) {
           it(what, async () => {
-            expect(await look(forge(journal))).to.match(said);
+            expect(await report(forge(journal))).to.match(expected);
           });
         }
 
         it('a memory in a space that the policy forbids', async () => {
           const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
           clientRecords[0] = { ...first, landing: 'team:a' };
-          const said = await look();
+          const reported = await report();
           clientRecords[0] = first;
-          expect(said).to.match(/^placed: "Stored\." belongs in team:a but is in private:a\.$/m);
+          expect(reported).to.match(/^placed: "Stored\." belongs in team:a but is in private:a\.$/m);
         });
 
         it('a decision that names another space', async () => {
           const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
           clientRecords[0] = { ...first, requestedSpace: 'team:a' };
-          const said = await look();
+          const reported = await report();
           clientRecords[0] = first;
-          expect(said).to.match(/^audited: Audit row 1 \(allow policy:private_space\) does not say that "Stored\."/m);
+          expect(reported).to.match(
+            /^audited: Audit row 1 \(allow policy:private_space\) does not say that "Stored\."/m,
+          );
         });
 
         it('violations that must never occur, in a snapshot', async () => {
@@ -331,7 +333,7 @@ describe('the checker', () => {
           await database.damage(`delete from ${audits} where reason = 'OPENMEMORY_WRITE_FAILED:merged'`);
           await database.damage(`update ${audits} set action = 'perhaps' where reason = 'dedup_hit'`);
           await database.damage(`update ${outbox} set status = 'pending' where outbox_id = 3`);
-          expect(await glance()).to.deep.equal({
+          expect(await snapshot()).to.deep.equal({
             snapshot: [
               '1: 2 outages are audited, and the outbox has 3 rows.',
               '2: 1 audit rows have an unknown action.',

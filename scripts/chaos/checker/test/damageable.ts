@@ -6,7 +6,7 @@ import { type DatabaseReader, table } from '../read-database.js';
 /** A database that a test may damage and restore. */
 export interface Damageable {
   read(): Promise<DatabaseReader>;
-  /** Runs a statement, in which `{schema.table}` stands for a table of the product. */
+  /** Runs a statement, in which `{schema.table}` names a table of the product. */
   damage(sql: string): Promise<void>;
   /** Restores the rows that it had when it was opened. */
   restore(): Promise<void>;
