@@ -93,8 +93,8 @@ export function readArguments<const Options extends Readonly<Record<string, Opti
 
 function helpText(command: string, about: string, options: Readonly<Record<string, Option<unknown>>>): string {
   const rows = Object.entries(options).map(([name, { takes = '', fallback, about: what }]) => {
-    const usual = typeof fallback === 'number' ? ` (${fallback})` : '';
-    return [`  --${name} ${takes}`, `${what}${usual}`] as const;
+    const shownDefault = typeof fallback === 'number' ? ` (${fallback})` : '';
+    return [`  --${name} ${takes}`, `${what}${shownDefault}`] as const;
   });
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;
   const lines = rows.map(([left, right]) => `${left.padEnd(width)}${right}`);

@@ -7,10 +7,10 @@ import { hasLongRounds, isBackendTest, isGatewayTest, listTests, unitTestFilter 
 
 /**
  * @typedef {{ root: string, node: string, interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
- *   args: readonly string[] }} Surroundings `args` go to mocha
+ *   args: readonly string[] }} RunContext `args` go to mocha
  * @typedef {{ passed: number, failed: number }} Totals of tests
  * @typedef {{ ok: boolean, totals?: Totals }} Outcome
- * @typedef {{ title: string, after?: Check, run: (surroundings: Surroundings) => Promise<Outcome> }} Check
+ * @typedef {{ title: string, after?: Check, run: (context: RunContext) => Promise<Outcome> }} Check
  *   `after`: the check that must run before this one when it is selected alone
  */
 
@@ -72,7 +72,7 @@ function isHttpOnly() {
 }
 
 /**
- * @param {Surroundings} at
+ * @param {RunContext} at
  * @returns {Promise<Outcome>}
  */
 async function build(at) {
@@ -84,7 +84,7 @@ async function build(at) {
 }
 
 /**
- * @param {Surroundings} at
+ * @param {RunContext} at
  * @param {string} script relative to the root
  * @param {readonly string[]} args
  * @returns {Promise<Outcome>}

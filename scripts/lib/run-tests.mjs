@@ -27,7 +27,7 @@ const timesFile = (root) => join(root, 'dist', '.test-times.json');
 /**
  * Runs test files in concurrent mocha processes that share one PostgreSQL server; then, in one process at a time, those
  * that must run alone.
- * @param {import('./checks.mjs').Surroundings} at
+ * @param {import('./checks.mjs').RunContext} at
  * @param {{ files: readonly string[], database?: boolean, load?: readonly string[], env?: NodeJS.ProcessEnv }} options `database`: whether the tests
  *   may use PostgreSQL, default true; `load`: modules that are imported first
  * @returns {Promise<import('./checks.mjs').Outcome>}
@@ -240,7 +240,7 @@ function rememberTimes(root, times) {
 }
 
 /**
- * @param {import('./checks.mjs').Surroundings} at
+ * @param {import('./checks.mjs').RunContext} at
  * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<{ env: NodeJS.ProcessEnv, stop: () => Promise<void> } | undefined>} undefined when the tests use
  *   a running server, or none

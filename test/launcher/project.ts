@@ -38,7 +38,7 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
       rmSync(root, { recursive: true, force: true });
     },
   };
-  project.write('core/main.ts', standIn);
+  project.write('core/main.ts', fakeServer);
   project.write('core/cli/main.ts', `console.log('command', process.argv.slice(2).join(' '));\nprocess.exit(4);\n`);
   return project;
 }
@@ -50,7 +50,7 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
  *   exit-first CODE    exits immediately, serves after a crash
  *   crash SIGNAL       kills itself with the signal
  */
-const standIn = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
+const fakeServer = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
 const env = (name: string) => process.env[name] ?? '-';
 const crashed = env('MORTISE_CRASHED') === '1';
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'] as const;

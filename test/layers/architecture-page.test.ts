@@ -17,11 +17,11 @@ describe('the architecture page', () => {
     expect(paths.length).to.be.greaterThan(20);
     const exists = (path: string): boolean => existsSync(fileURLToPath(new URL(path, project)));
     // A plugin may have been deleted; paths of it are then ignored.
-    const isGone = (path: string): boolean => {
+    const isDeleted = (path: string): boolean => {
       const [plugin] = /^plugins\/[^/]+/.exec(path) ?? [];
       return plugin !== undefined && !exists(`${plugin}/plugin.json`);
     };
-    expect(paths.filter((path) => !exists(path) && !isGone(path))).to.deep.equal([]);
+    expect(paths.filter((path) => !exists(path) && !isDeleted(path))).to.deep.equal([]);
   });
 
   it('lists what each room of core may import', () => {

@@ -28,9 +28,9 @@ describe('the settings page', () => {
   it('matches the schemas; `npm run generate` writes it', () => {
     const made = settingsPageText(checkout);
     const shipped = JSON.parse(readFileSync(join(checkout, 'plugins.json'), 'utf8')) as { readonly plugins: object };
-    const isGone = (key: string): boolean => !existsSync(join(checkout, 'plugins', key, 'plugin.json'));
+    const isDeleted = (key: string): boolean => !existsSync(join(checkout, 'plugins', key, 'plugin.json'));
     // The page has an additional section for each deleted plugin.
-    if (Object.keys(shipped.plugins).some(isGone))
+    if (Object.keys(shipped.plugins).some(isDeleted))
       for (const part of made.split(/^(?=#{2,3} )/m)) expect(text).to.include(part);
     else expect(text).to.equal(made);
   });

@@ -14,8 +14,8 @@ describe('quarantined memory plugins', function () {
   const quarantine = async (key: string) => {
     const { kernel } = memory.host.app;
     for (let n = 0; n < 5; n += 1) kernel.fault(key, 'test_fault', new Error('It came off.'));
-    const isOut = async () => (await memory.get(`/admin/plugins/${key}`)).body.state === 'quarantined';
-    while (!(await isOut())) await new Promise((resolve) => setImmediate(resolve));
+    const isQuarantined = async () => (await memory.get(`/admin/plugins/${key}`)).body.state === 'quarantined';
+    while (!(await isQuarantined())) await new Promise((resolve) => setImmediate(resolve));
   };
   const findings = async () =>
     ((await memory.get('/admin/plugins/doctor')).body.findings as Finding[]).map(

@@ -57,7 +57,7 @@ describeOnPostgres('a PostgreSQL server that accepts data and does not answer', 
     await open(parts);
     await notes.statement(insert, ['frozen: kept']);
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
-    const { promise: frozen, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: frozen, resolve: resume } = Promise.withResolvers<void>();
     // One connection is inside a transaction during the freeze, the others are idle or not open yet.
     const inside = errorOf(
       notes.transaction(async (trx) => {
@@ -69,7 +69,7 @@ describeOnPostgres('a PostgreSQL server that accepts data and does not answer', 
     );
     await held;
     ({ thaw } = await freezePostgres(notes));
-    goOn();
+    resume();
     const began = performance.now();
     const failures = await Promise.all([
       inside,

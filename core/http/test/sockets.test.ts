@@ -205,9 +205,9 @@ describe('WebSockets', () => {
     expect(tries[0]).to.deep.include({ ok: true });
     expect(tries.slice(1, 6).every((one) => one?.ok === false && one.reason === 'auth_failed')).to.equal(true);
     expect(tries[6]).to.deep.equal({ ok: false, reason: 'rate_limited' });
-    const shutOut = await refused(served, { 'x-api-key': 'guess' });
-    expect([shutOut.status, shutOut.error.code]).to.deep.equal([429, 'auth_rate_limited']);
-    expect(shutOut.headers['retry-after']).to.equal('300');
+    const limited = await refused(served, { 'x-api-key': 'guess' });
+    expect([limited.status, limited.error.code]).to.deep.equal([429, 'auth_rate_limited']);
+    expect(limited.headers['retry-after']).to.equal('300');
     now += 300_001;
     expect(socket?.authenticate('guess')).to.deep.equal({ ok: false, reason: 'auth_failed' });
     expect(served.refusals.filter((refusal) => refusal.reason === 'auth_failed')).to.have.length(6);

@@ -99,10 +99,10 @@ describe('a leased stream', () => {
   });
 
   it('ends for the reader when its caller aborts, and for the plugin when its iterator ends', async () => {
-    let goOn: () => void = () => undefined;
+    let resume: () => void = () => undefined;
     await boot(async function* () {
       yield 'one';
-      await new Promise<void>((resolve) => (goOn = resolve));
+      await new Promise<void>((resolve) => (resume = resolve));
       yield 'two';
     });
     const caller = new AbortController();
@@ -112,7 +112,7 @@ describe('a leased stream', () => {
     caller.abort();
     expect(await next).to.equal('call_aborted');
     expect(open()).to.equal(1);
-    goOn();
+    resume();
     await until(() => open() === 0);
   });
 

@@ -8,7 +8,7 @@ import { startPeer } from '../parts/peer.js';
 import { startProduct } from '../parts/product.js';
 import { dropSinkPlugin } from './sink-plugin.js';
 
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** Inserts the rows of a long outage: memory, outbox row and audit row. */
 async function fillOutbox(file: string, rows: number): Promise<void> {
@@ -79,8 +79,8 @@ async function drain({ name, rows, backend, target }: Drain, say: (line: string)
     try {
       const [began, cpuFrom] = [performance.now(), product.cpuMs()];
       const left = rows - Number(await sink.ask({}));
-      while (Number(await sink.ask({})) < rows) await delay(LOOK_EVERY_MS);
-      while ((await countPending(databaseFile)) > 0) await delay(LOOK_EVERY_MS);
+      while (Number(await sink.ask({})) < rows) await delay(POLL_INTERVAL_MS);
+      while ((await countPending(databaseFile)) > 0) await delay(POLL_INTERVAL_MS);
       const seconds = (performance.now() - began) / 1_000;
       const cpu = ((product.cpuMs() - cpuFrom) * 1_000) / left;
       return [

@@ -24,7 +24,7 @@ export class BenchSocket {
     });
     socket.on('error', () => undefined);
     socket.on('close', (code) => {
-      for (const giveUp of this.#waiting) giveUp(new Error(`socket closed with ${code}`));
+      for (const fail of this.#waiting) fail(new Error(`socket closed with ${code}`));
     });
   }
 

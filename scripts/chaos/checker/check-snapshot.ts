@@ -1,6 +1,6 @@
 import { type DatabaseReader, table } from './read-database.js';
 
-const lookUps = {
+const lookups = {
   sqlite: `cast(a.evidence_refs_json->>'outbox_id' as text)`,
   postgres: `a.evidence_refs_json->>'outbox_id'`,
 };
@@ -10,7 +10,7 @@ async function settled(database: DatabaseReader, status: string, action: string,
   const [row] = await database.rows<{ readonly rows: string; readonly audited: string }>(
     `select cast(count(*) as text) as rows, cast(coalesce(sum(case when exists (
        select 1 from ${table(database, 'governance', 'write_audit')} a
-       where ${lookUps[database.dialect]} = cast(o.outbox_id as text) and a.action = '${action}'
+       where ${lookups[database.dialect]} = cast(o.outbox_id as text) and a.action = '${action}'
          and a.reason like '${beginning}%') then 1 else 0 end), 0) as text) as audited
      from ${table(database, 'logbook', 'outbox_memory')} o where o.status = '${status}'`,
   );
