@@ -3,32 +3,32 @@ import { parseArgs } from 'node:util';
 /** One option of a script. */
 export interface Option<T> {
   readonly about: string;
-  /** What follows the option, as the help names it; undefined for a flag. */
+  /** The option's value, as the help names it; undefined for a flag. */
   readonly takes: string | undefined;
-  readonly standard: T;
-  /** Undefined for a text that is not valid. */
+  readonly fallback: T;
+  /** @returns undefined for an invalid text */
   read(text: string): T | undefined;
 }
 
 /** A whole number of at most nine digits. */
-export function count(about: string, standard: number): Option<number>;
+export function count(about: string, fallback: number): Option<number>;
 export function count(about: string): Option<number | undefined>;
-export function count(about: string, standard?: number): Option<number | undefined> {
-  return { about, takes: 'N', standard, read: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined) };
+export function count(about: string, fallback?: number): Option<number | undefined> {
+  return { about, takes: 'N', fallback, read: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined) };
 }
 
 /** One of the names; undefined when absent. */
 export function oneOf<Name extends string>(about: string, names: readonly Name[]): Option<Name | undefined> {
   const read = (text: string): Name | undefined => names.find((name) => name === text);
-  return { about, takes: names.join('|'), standard: undefined, read };
+  return { about, takes: names.join('|'), fallback: undefined, read };
 }
 
-/** Names with commas between them; all when absent. */
+/** Comma-separated names; all when absent. */
 export function someOf<Name extends string>(about: string, names: readonly Name[]): Option<readonly Name[]> {
   return {
     about: `${about}: ${names.join(',')}`,
     takes: 'NAMES',
-    standard: names,
+    fallback: names,
     read(text) {
       const wanted = text.split(',');
       return wanted.every((name) => names.some((one) => one === name)) ? (wanted as Name[]) : undefined;
@@ -37,22 +37,22 @@ export function someOf<Name extends string>(about: string, names: readonly Name[
 }
 
 export function folder(about: string): Option<string | undefined> {
-  return { about, takes: 'FOLDER', standard: undefined, read: (text) => (text === '' ? undefined : text) };
+  return { about, takes: 'FOLDER', fallback: undefined, read: (text) => (text === '' ? undefined : text) };
 }
 
 export function flag(about: string): Option<boolean> {
-  return { about, takes: undefined, standard: false, read: () => true };
+  return { about, takes: undefined, fallback: false, read: () => true };
 }
 
 export const json = flag('print one JSON document');
 export const databases = ['sqlite', 'postgres'] as const;
-export const database = oneOf('on this database alone', databases);
+export const database = oneOf('only on this database', databases);
 
 type Values<Options> = { readonly [Name in keyof Options]: Options[Name] extends Option<infer T> ? T : never };
 
 /**
- * Reads the options of a script. `--help` prints them and ends the process; so does, with exit code 2, an option that is
- * unknown or not valid.
+ * Reads the options of a script. `--help` prints them and ends the process; an unknown or invalid option
+ * ends it with exit code 2.
  *
  * @param command how the script is called
  * @param about one sentence
@@ -84,7 +84,7 @@ export function readArguments<const Options extends Readonly<Record<string, Opti
   }
   const values = Object.entries(options).map(([name, option]) => {
     const text = given[name];
-    if (text === undefined) return [name, option.standard];
+    if (text === undefined) return [name, option.fallback];
     const value = option.read(String(text));
     return [name, value ?? refuse(`--${name} takes ${option.takes} (${option.about}), not "${text}".`)];
   });
@@ -92,9 +92,9 @@ export function readArguments<const Options extends Readonly<Record<string, Opti
 }
 
 function helpText(command: string, about: string, options: Readonly<Record<string, Option<unknown>>>): string {
-  const rows = Object.entries(options).map(([name, { takes = '', standard, about: what }]) => {
-    const usual = typeof standard === 'number' ? ` (${standard})` : '';
-    return [`  --${name} ${takes}`, `${what}${usual}`] as const;
+  const rows = Object.entries(options).map(([name, { takes = '', fallback, about: what }]) => {
+    const shownDefault = typeof fallback === 'number' ? ` (${fallback})` : '';
+    return [`  --${name} ${takes}`, `${what}${shownDefault}`] as const;
   });
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;
   const lines = rows.map(([left, right]) => `${left.padEnd(width)}${right}`);

@@ -9,7 +9,7 @@ import { prepare } from './lib/prepare.mjs';
 import { createProgress } from './lib/progress.mjs';
 import { runCompiled } from './lib/run-product.mjs';
 
-/** What a benchmark runs beside, as npm packages. @type {Readonly<Record<string, readonly string[]>>} */
+/** The npm packages that a benchmark is compared with. @type {Readonly<Record<string, readonly string[]>>} */
 const peers = {
   memory: ['minisearch@7.2.0', 'lunr@2.3.9'],
   cron: ['pg-boss@11.1.2'],
@@ -29,7 +29,7 @@ runEntry(async () => {
 });
 
 /**
- * Installs peers into a folder of their own. Without a network the benchmark runs with those that are there.
+ * Installs peers into a separate folder. Without a network the benchmark runs with the installed ones.
  * @param {readonly string[]} packages
  */
 async function install(packages) {

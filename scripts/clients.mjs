@@ -8,7 +8,7 @@ import { prepare } from './lib/prepare.mjs';
 import { createProgress } from './lib/progress.mjs';
 import { runCompiled } from './lib/run-product.mjs';
 
-/** Each is a folder of programs with its own dependencies, and the test that runs them. */
+/** Each suite is a folder of programs with their dependencies, and the test that runs them. */
 const suites = ['mcp', 'models'];
 
 const help = `Tests released clients against a server: installs them below .runtime/clients and runs each.
@@ -26,9 +26,9 @@ function clientsOf(suite) {
 }
 
 /**
- * What is to be run, before anything is installed for it; a sentence for what cannot be.
+ * Reads the arguments before anything is installed.
  * @param {readonly string[]} given
- * @returns {{ chosen: readonly string[], args: readonly string[] } | string}
+ * @returns {{ chosen: readonly string[], args: readonly string[] } | string} a string is the reason of a refusal
  */
 function read(given) {
   const options = given.filter((arg) => arg.startsWith('-'));
@@ -50,7 +50,7 @@ runEntry(async () => {
   }
   const wanted = read(given);
   if (typeof wanted === 'string') {
-    process.stderr.write(`${wanted} ("npm run test:clients -- --help" lists what there is.)\n`);
+    process.stderr.write(`${wanted} ("npm run test:clients -- --help" lists the clients.)\n`);
     return 2;
   }
   const { chosen, args } = wanted;

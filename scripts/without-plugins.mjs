@@ -20,7 +20,7 @@ import { runChild } from './lib/run-child.mjs';
 
 const linked = ['node_modules', '.runtime'];
 const notCopied = new Set([...linked, '.git', '.data']);
-/** How long the server may take to become ready, and to end, in milliseconds. */
+/** Time limit of the server's start, and of its exit, in milliseconds. */
 const limit = 60_000;
 
 /**
@@ -76,16 +76,16 @@ async function checkWithout(deleted, desired, tools) {
 
     const { errors } = await buildProject(root, tools);
     if (errors.length > 0) throw new Error(`${errors.length} type errors\n${errors.join('\n')}`);
-    const gone = dependants(root, deleted);
+    const missing = dependants(root, deleted);
     await withServer(root, tools, async (origin, env) => {
       await until('/ready answers 200', async () => (await fetch(`${origin}/ready`)).ok || undefined);
-      // `/ready` waits for the required plugins alone.
+      // `/ready` waits only for the required plugins.
       const rows = await until('every plugin has started or cannot', async () => {
         const listed = await listPlugins(root, env, tools);
         return listed.some(({ state }) => ['checking', 'starting'].includes(state)) ? undefined : listed;
       });
-      checkStates(rows, desired, deleted, gone);
-      await askFeatures(origin, gone);
+      checkStates(rows, desired, deleted, missing);
+      await askFeatures(origin, missing);
     });
   } finally {
     rmSync(root, { recursive: true, force: true });
@@ -95,23 +95,23 @@ async function checkWithout(deleted, desired, tools) {
 /**
  * @param {string} root
  * @param {string} deleted
- * @returns {ReadonlySet<string>} the deleted plugin and those that require it, directly or not
+ * @returns {ReadonlySet<string>} the deleted plugin and all plugins that require it, directly or indirectly
  */
 function dependants(root, deleted) {
-  const gone = new Set([deleted]);
+  const missing = new Set([deleted]);
   const manifests = readdirSync(join(root, 'plugins')).map((key) =>
     readJson(join(root, 'plugins', key, 'plugin.json')),
   );
-  for (let before = 0; before < gone.size; ) {
-    before = gone.size;
+  for (let before = 0; before < missing.size; ) {
+    before = missing.size;
     for (const manifest of manifests)
-      if (manifest?.requires?.some((/** @type {string} */ key) => gone.has(key))) gone.add(manifest.key);
+      if (manifest?.requires?.some((/** @type {string} */ key) => missing.has(key))) missing.add(manifest.key);
   }
-  return gone;
+  return missing;
 }
 
 /**
- * Starts the server on a free port with folders of its own, and stops it after `use`.
+ * Starts the server on a free port with separate folders, and stops it after `use`.
  * @param {string} root
  * @param {Tools} tools
  * @param {(origin: string, env: NodeJS.ProcessEnv) => Promise<void>} use
@@ -171,13 +171,13 @@ async function listPlugins(root, env, { node, interrupts }) {
  * @param {readonly Row[]} rows
  * @param {Desired} desired
  * @param {string} deleted
- * @param {ReadonlySet<string>} gone
+ * @param {ReadonlySet<string>} missing
  */
-function checkStates(rows, desired, deleted, gone) {
+function checkStates(rows, desired, deleted, missing) {
   const wrong = Object.entries(desired).flatMap(([key, { enabled }]) => {
     const { state = 'not listed', code, hint } = rows.find((row) => row.key === key) ?? {};
     if (!enabled) return state === 'active' ? [`${key} is disabled and active`] : [];
-    if (!gone.has(key)) return state === 'active' ? [] : [`${key} is ${state}: ${code}`];
+    if (!missing.has(key)) return state === 'active' ? [] : [`${key} is ${state}: ${code}`];
     const expected = key === deleted ? ['plugin_missing'] : ['dependency_missing', 'dependency_not_active'];
     const isExplained = state === 'blocked' && expected.includes(code ?? '') && hint;
     return isExplained ? [] : [`${key} is ${state}: ${code}, not blocked: ${expected.join(' or ')}`];

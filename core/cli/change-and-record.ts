@@ -22,7 +22,7 @@ export async function changeAndRecord<T>(
     readonly offline: (engine: OfflineControl) => Promise<T>;
   },
 ): Promise<T> {
-  /** Plugins that record the change: those of before it and those of after it. */
+  /** Plugins that record the change: the listeners before and after it. */
   const listeners = new Set<string>();
   let writes: FileWrites = [];
   const note = (engine: OfflineControl): void => {

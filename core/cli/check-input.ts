@@ -3,7 +3,7 @@ import { readTime } from '../sdk/text.js';
 import { CommandError } from './output.js';
 import { translated } from './translated.js';
 
-/** An option of a contributed command, and the name that its value has in the input. */
+/** An option of a contributed command, and its name in the input. */
 export interface NamedOption {
   readonly name: string;
   /** `--limit` */
@@ -13,7 +13,7 @@ export interface NamedOption {
 
 /**
  * Validates the arguments against the command's declaration before a request is sent, so that wrong usage is reported
- * without a server, and without any right.
+ * without a server and before missing rights.
  *
  * @throws CommandError
  */
@@ -26,7 +26,7 @@ export function checkInput(
   for (const { name, long, value } of known) {
     const given = options[name];
     if (value === undefined || typeof given !== 'string' || isAllowed(value, given)) continue;
-    throw new CommandError(`${long} cannot be "${shown(given)}"; expected ${sentenceOf(value)}.`, hint);
+    throw new CommandError(`${long} cannot be "${shown(given)}"; expected ${described(value)}.`, hint);
   }
   const words = firstWords(usage);
   const [word] = args;
@@ -54,16 +54,17 @@ function isAllowed(value: OptionValue, given: string): boolean {
   return isLarge && number <= (value.to ?? Number.MAX_SAFE_INTEGER);
 }
 
-function sentenceOf(value: OptionValue): string {
+function described(value: OptionValue): string {
   if ('oneOf' in value) return listed(value.oneOf);
-  if ('time' in value) return 'a time in ISO 8601, as 2026-01-31 or 2026-01-31T08:30:00Z';
+  if ('time' in value) return 'a time in ISO 8601, such as 2026-01-31 or 2026-01-31T08:30:00Z';
   const kind = value.number === 'whole' ? 'a whole number' : 'a number';
   const least = value.above === undefined ? `from ${value.from ?? 0}` : `above ${value.above}`;
-  if (value.to === undefined) return value.above === undefined ? `${kind} ${least} on` : `${kind} ${least}`;
+  if (value.to === undefined)
+    return value.above === undefined ? `${kind} of at least ${value.from ?? 0}` : `${kind} ${least}`;
   return value.above === undefined ? `${kind} ${least} to ${value.to}` : `${kind} ${least}, at most ${value.to}`;
 }
 
-/** `memory outbox <list|show|retry> [id]`: one of these words comes first. */
+/** `memory outbox <list|show|retry> [id]`: one of these words must come first. */
 function firstWords(usage: string): readonly string[] | undefined {
   return /^[\w\- ]*<([\w-]+(?:\|[\w-]+)+)>/.exec(usage)?.[1]?.split('|');
 }

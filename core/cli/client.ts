@@ -5,7 +5,7 @@ import { MortiseError } from '../sdk/errors.js';
 import { CommandError, LocalError } from './output.js';
 import { translated } from './translated.js';
 
-/** The address and the keys of the running server. */
+/** Address and keys of the running server. */
 export interface ClientOptions {
   readonly base: string;
   readonly apiKey: string | undefined;
@@ -20,17 +20,17 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** The running server's API for the commands. */
+/** A client of the running server's API. */
 export interface Client {
-  /** Something answers as a Mortise server. */
+  /** Whether a Mortise server answers at the address. */
   alive(): Promise<boolean>;
-  /** Whether the server has the admin API, which is only there while its plugin is active. */
+  /** Whether the server has the admin API, which needs its plugin to be active. */
   administers(): Promise<boolean>;
   /** Resolves with any status. @throws LocalError `no_server` */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** A body is sent as JSON, or as a form. @throws ApiError, LocalError `no_server` */
   request<T>(method: string, path: string, body?: unknown): Promise<T>;
-  /** The body of a response as it arrives. @throws ApiError, LocalError like `request` */
+  /** Streams the body of a response. @throws ApiError, LocalError like `request` */
   stream(method: string, path: string, body?: unknown): AsyncIterable<Uint8Array>;
 }
 
@@ -114,7 +114,7 @@ interface Sent {
   readonly signal: AbortSignal;
 }
 
-/** `fetch` gives up after five minutes without an answer; a command may work for longer. */
+/** Unlike `fetch`, which stops after five minutes without an answer, it waits as long as a command runs. */
 function send(url: URL, { method, headers, signal }: Sent, body?: Uint8Array): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -166,18 +166,18 @@ function hintOf(code: string | undefined, given: string | undefined, options: Cl
   if (code === 'unauthorized') {
     return options.apiKey
       ? translated('MORTISE_API_KEY (or --api-key) is not a key of this server.')
-      : translated('Set MORTISE_API_KEY to a key of this server, or give it with --api-key.');
+      : translated('Set MORTISE_API_KEY to a key of this server, or pass one with --api-key.');
   }
   if (code !== 'admin_required' || given?.includes('X-Admin-Key') !== true) return given;
   if (given.includes('on the server')) {
-    return translated('Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.');
+    return translated('Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or pass it with --admin-key.');
   }
   return options.adminKey
     ? translated('GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.')
-    : translated('Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.');
+    : translated('Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or pass it with --admin-key.');
 }
 
-/** What to do next about an error without a hint. */
+/** The hint of an error that has none. */
 export function hintByStatus(status: number): string {
   if (status === 404) return translated('Check the name: the list command of the same group shows all names.');
   if (status === 409) return translated('Check the current state, then try again.');

@@ -53,7 +53,7 @@ function longOptions({ options }: Command): readonly string[] {
   return options.flatMap(({ long }) => (long && safe.test(long) ? [long] : []));
 }
 
-/** Values of its first argument: `<list|show|retry>` in the usage of a contributed command. */
+/** Values of the first argument: `<list|show|retry>` in the usage of a contributed command. */
 function choicesOf(command: Command): Completed['words'] {
   const [, listed] = /^<([\w-]+(?:\|[\w-]+)+)>/.exec(command.usage()) ?? [];
   const words = listed?.split('|') ?? command.registeredArguments[0]?.argChoices ?? [];

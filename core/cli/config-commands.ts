@@ -11,7 +11,7 @@ import { CommandError, examples, LocalError, table } from './output.js';
 export function addConfigCommands(program: Command, environment: CommandEnvironment): void {
   const config = program
     .command('config [owner]')
-    .description('every effective value and where it comes from; secrets are masked')
+    .description('show every effective value and its origin; secrets are masked')
     .addHelpText(
       'after',
       examples(
@@ -29,7 +29,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
         JSON.stringify(value.value) ?? '',
         value.origin ? `${value.source} ${value.origin}` : value.source,
       ]);
-      // Output for programs is not cut: only a terminal has a width.
+      // Without a terminal there is no width, and the output is not truncated.
       await printAnswer(environment, table(['NAME', 'VALUE', 'FROM'], rows, environment.process.stdout.columns), {
         values,
       });
@@ -49,7 +49,7 @@ export function addConfigCommands(program: Command, environment: CommandEnvironm
     )
     .action(async (name: string, value: string | undefined, { stdin = false }: { readonly stdin?: boolean }) => {
       if ((value === undefined) !== stdin) {
-        throw new CommandError('Give the value, or --stdin.', 'Usage: mortise config set <name> <value>');
+        throw new CommandError('Pass a value or --stdin.', 'Usage: mortise config set <name> <value>');
       }
       await change(environment, name, value ?? (await readAll(environment.process.stdin)).replace(/\r?\n$/, ''));
     });
@@ -85,7 +85,7 @@ async function assertOwner(environment: CommandEnvironment, owner: string): Prom
   });
 }
 
-/** A name that is listed, or that the schema declares. An invalid file may contain others. */
+/** Whether a name is listed or declared by the schema. An invalid file may contain others. */
 function isKnown(
   { config, config_schema, config_valid }: PluginDetail,
   name: string,
@@ -100,8 +100,8 @@ async function change(environment: CommandEnvironment, name: string, given: stri
   const [owner = '', ...path] = name.split('.');
   if (owner === 'host') {
     throw new CommandError(
-      'Settings of the host are read once, at the start, and cannot be changed here.',
-      'Edit config/mortise.json, or set the variable that config/README.md names, and restart.',
+      'Settings of the host are read only at the start and cannot be changed with this command.',
+      'Edit config/mortise.json, or set the variable listed in config/README.md, and restart.',
     );
   }
   if (path.length === 0 || path.includes('')) {
@@ -150,7 +150,7 @@ function schemaAt(schema: unknown, path: readonly string[]): unknown {
   }, schema);
 }
 
-/** A value as it is typed: a text where only a text is allowed, JSON where it is JSON, else a text. */
+/** Reads a typed value: as text if the schema allows only text, otherwise as JSON if it is valid JSON. */
 function readTyped(given: string, schema: unknown): unknown {
   if (isJsonObject(schema) && schema.type === 'string') return given;
   try {

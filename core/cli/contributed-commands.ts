@@ -26,8 +26,8 @@ interface ContributedCommand extends CommandFacts {
 }
 
 /**
- * Adds the commands of plugins. With a server they run inside it; without one only those with `offline` run, whose
- * plugin is then booted without a port. They cannot replace the platform's own commands.
+ * Adds the commands of plugins. With a server they run inside it; without one only those with `offline` run, and
+ * their plugin is booted without a port. They cannot replace commands of the platform.
  */
 export async function addContributedCommands(program: Command, environment: CommandEnvironment): Promise<void> {
   const commands = (await listCommands(environment)).commands.map(asText);
@@ -51,12 +51,12 @@ interface CommandList {
   readonly commands: readonly ContributedCommand[];
 }
 
-/** The server has no database or does not accept the caller: the commands are then read from the files. */
+/** Errors of a server without a database or of a refused caller: the commands are then read from the files. */
 const knownFromFiles = /^(database_|unauthorized$)/;
 
 /**
- * Without its database an installation still lists its commands; they then exit with their own failure code. The same
- * holds without a key: wrong usage is reported before a missing right.
+ * An installation lists its commands even without its database; they then exit with their failure code. The same
+ * applies without a key, so that wrong usage is reported before a missing right.
  */
 async function listCommands(environment: CommandEnvironment): Promise<CommandList> {
   const listed = ({ points }: OfflineControl): CommandList => ({
@@ -83,7 +83,7 @@ function asText({ summary, usage, examples: typed, options, ...rest }: Contribut
   };
 }
 
-/** `memory export --space <space>` is called by `memory export`; the rest of a usage is for people. */
+/** The words that call a command: `memory export` of `memory export --space <space>`. */
 function leadingWords(usage: string): readonly string[] {
   const parts = usage.trim().split(/\s+/);
   const end = parts.findIndex((part) => !/^[a-z0-9][a-z0-9_-]*$/i.test(part));
@@ -147,7 +147,7 @@ function addCommand(
   });
 }
 
-/** The values of the options that the command declares: global ones may be among those of the parser. */
+/** The values of the command's own options, without global ones. */
 function ownValues(command: Command, known: readonly NamedOption[]): CommandInput['options'] {
   const own = new Set(known.map(({ name }) => name));
   return Object.fromEntries(Object.entries(command.opts()).filter(([name]) => own.has(name)));
@@ -167,7 +167,7 @@ async function withFiles(
   return { ...options, ...texts };
 }
 
-/** The text of a file, or of standard input (`-`). Bytes of another encoding would be replaced silently. */
+/** The text of a file, or of standard input (`-`). Refuses other encodings, whose bytes would be replaced silently. */
 async function readText(path: string, process: CallingProcess): Promise<string> {
   const named = path === '-' ? 'Standard input' : path;
   const bytes = await (path === '-' ? readAll(process.stdin) : readFile(path)).catch((error: { code?: unknown }) => {
@@ -196,7 +196,7 @@ async function withDocuments(
       const why = error instanceof SyntaxError ? error.message : 'it cannot be read';
       throw new CommandError(
         `The value of --${name} is not valid JSON: ${why}.`,
-        'Give JSON, @file, or - for standard input.',
+        'Pass JSON, @file, or - for standard input.',
       );
     }
     texts[name] = text;
@@ -204,7 +204,7 @@ async function withDocuments(
   return { ...options, ...texts };
 }
 
-/** A command in this process: always the module that is installed here, even if another server lists the command. */
+/** Loads a command for this process, always from this installation, even if another server lists the command. */
 async function clientCommand(
   { source }: CommandEnvironment,
   { plugin }: ContributedCommand,
@@ -220,7 +220,7 @@ async function clientCommand(
   });
 }
 
-/** A command in this process throws its own codes, which are not codes of the API. */
+/** Converts an error of a command in this process, whose code is not a code of the API. */
 function asLocal(error: unknown): unknown {
   if (error instanceof ApiError || error instanceof LocalError || !(error instanceof MortiseError)) return error;
   const { code, message, details, hint } = error;

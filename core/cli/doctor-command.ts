@@ -19,7 +19,7 @@ interface Findings {
 export function addDoctorCommand(plugin: Command, environment: CommandEnvironment): void {
   plugin
     .command('doctor [key]')
-    .description('what to fix, and how; exit 1 when a finding is an error')
+    .description('list problems and their fixes; exit 1 when one is an error')
     .option('--fix', 'enable the plugins that others require; nothing else is changed')
     .addHelpText(
       'after',
@@ -55,7 +55,7 @@ function look({ either, fromFiles }: CommandEnvironment, key: string | undefined
   );
 }
 
-/** Why the shared state cannot be read; undefined for any other error. */
+/** The finding for an unreadable shared state; undefined for any other error. */
 function databaseFinding(error: unknown): Finding | undefined {
   if (!(error instanceof MortiseError) || !databaseCodes.has(error.code)) return undefined;
   const { code, message, hint } = error;
@@ -63,12 +63,12 @@ function databaseFinding(error: unknown): Finding | undefined {
   return { severity: 'error', code, message: `${message} ${rest}`, ...(hint ? { fix: hint } : {}) };
 }
 
-/** Enables what blocked plugins require. @returns what was done, a sentence each */
+/** Enables the requirements of blocked plugins. @returns a sentence per enabled plugin */
 async function enableMissing(
   environment: CommandEnvironment,
   findings: readonly Finding[],
 ): Promise<readonly string[]> {
-  // The desired state can then be neither read nor changed.
+  // Without the database the desired state can be neither read nor changed.
   if (findings.some(({ code }) => databaseCodes.has(code))) return [];
   const waiting = findings.filter(({ code }) => code === 'dependency_disabled').map(({ key }) => key);
   const done: string[] = [];
@@ -81,7 +81,7 @@ async function enableMissing(
     const next = rows.find(({ key, desired }) => desired === 'disabled' && wanted.includes(key));
     if (!next) return done;
     waiting.push(next.key);
-    // Its requirement may be disabled as well and is enabled next: until then it cannot start.
+    // It cannot start while its own requirement is disabled, which is enabled next.
     await switchPlugin(environment, next.key, true).catch((error: unknown) => {
       if (!isCodedError(error) || error.code !== 'plugin_blocked') throw error;
     });

@@ -14,21 +14,21 @@ export interface CommandEnvironment {
   readonly process: CallingProcess;
   readonly source: OfflineRun['source'];
   readonly json: boolean;
-  /** How a command runs without a server. @param quiet see {@link OfflineRun} */
+  /** Options to run a command without a server. @param quiet see {@link OfflineRun} */
   offline(quiet: boolean): OfflineRun;
   /** The running server; undefined without one. */
   server(): Promise<Client | undefined>;
-  /** The address at which no server answered; undefined with one that does. */
+  /** The address at which no server answered; undefined if one did. */
   silentServer(): Promise<string | undefined>;
   /** @throws MortiseError `no_server` */
   needServer(): Promise<Client>;
-  /** The server's API as a command in this process uses it. */
+  /** The server's API for a command in this process. */
   caller(): Promise<Omit<CommandCaller, 'command'>>;
   /** Queries the running server or, without one, the files. */
   either<T>(online: (server: Client) => Promise<T>, offline: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
   /** Queries only the files, regardless of server and database. */
   fromFiles<T>(read: (engine: OfflineControl) => Promise<T> | T): Promise<T>;
-  /** Prints the text for people, or the data with `--json`. */
+  /** Prints the text, or the data with `--json`. */
   print(text: string, data: unknown): void;
   /** Ends with this code once the command is done. */
   exitWith(code: number): void;
@@ -58,7 +58,7 @@ interface Address {
   readonly client: Client;
 }
 
-/** Options take precedence over the environment, and that over the settings of the project. */
+/** Options take precedence over the environment, which takes precedence over the settings of the project. */
 export function createEnvironment({
   source,
   configured,
@@ -141,16 +141,16 @@ export function createEnvironment({
     },
     fromFiles: (read) => useOffline(read, true),
     print: (text, data) => {
-      const said = options().json ? printableJson(data) : printableText(text);
+      const output = options().json ? printableJson(data) : printableText(text);
       // Programs that read lines must not get an empty one.
-      if (said !== '') process.stdout.write(`${said}\n`);
+      if (output !== '') process.stdout.write(`${output}\n`);
     },
     exitWith: process.exitWith,
   };
 }
 
 /**
- * Prints the state of the server or, without one, of the files: a note on stderr then says so, and scripts find
+ * Prints the state of the server or, without one, of the files: then with a note on stderr, and with
  * `offline: true` and the address that did not answer in the data.
  */
 export async function printAnswer(environment: CommandEnvironment, text: string, data: object): Promise<void> {
@@ -160,7 +160,7 @@ export async function printAnswer(environment: CommandEnvironment, text: string,
   if (environment.json) return;
   environment.process.stderr.write(
     `${translated('No Mortise server answered at {address}: this is the state in the files.', { address: silent })}\n  ${translated(
-      'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.',
+      'If one runs elsewhere, set its address with --api-base or MORTISE_API_BASE. Its plugin admin must be active.',
     )}\n`,
   );
 }

@@ -9,9 +9,9 @@ import { translated } from './translated.js';
 export const exitCodes = { done: 0, refused: 1, wrongUsage: 2, noServer: 3, interrupted: 130 } as const;
 
 /**
- * Prints an error: its sentence, what to do next and details for people, or one object for scripts; never a stack. Its
- * code is the API's, also where the same engine refused without a server; what did not come from there is `cli_error`,
- * with status 0 and its kind in `details.reason`.
+ * Prints an error: its message, hint and details, or with `--json` one object; never a stack. Refusals have the code of
+ * the API, also without a server; errors of the command line have `cli_error`, with status 0 and their kind in
+ * `details.reason`.
  *
  * @returns the exit code
  */
@@ -41,10 +41,10 @@ export function reportError(error: unknown, json: boolean, write: (text: string)
   return coded.reason === 'no_server' ? exitCodes.noServer : exitCodes.refused;
 }
 
-/** A longer detail is for scripts. */
+/** Longer details are printed only with `--json`. */
 const maxDetailLength = 400;
 
-/** One line for each detail that the message does not name already. */
+/** One line per detail that the message does not contain. */
 function detailLines(details: Readonly<Record<string, unknown>>, message: string): readonly string[] {
   return Object.entries(details).flatMap(([name, value]) => {
     const text = oneLine(typeof value === 'string' ? value : printableJson(value ?? null));
@@ -58,7 +58,7 @@ function misused({ code, message }: CommanderError): CommandError {
   if (code === 'commander.help') return new CommandError(translated('A command is missing.'), hint);
   if (message.includes("unknown option '--body'")) {
     return new CommandError(
-      translated('This command takes no JSON document: --json before one is short for --body.'),
+      translated('This command does not accept a JSON document: --json before one is short for --body.'),
       hint,
     );
   }

@@ -20,10 +20,10 @@ export function addGlobalOptions(command: Command): Command {
 }
 
 /**
- * Lets the called command have options with the names of global ones: after its name they are its own. All other
+ * Lets the called command have options with the names of global ones, which take precedence after its name. All other
  * global options keep their effect there.
  *
- * @param words the words that are typed before any unknown option
+ * @param words the words before any unknown option
  */
 export function preferOwnOptions(program: Command, words: readonly string[]): void {
   const path = calledPath(program, words);

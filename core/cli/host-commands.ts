@@ -12,7 +12,7 @@ interface Readiness {
 export function addStatusCommand(program: Command, environment: CommandEnvironment): void {
   program
     .command('status')
-    .description('whether the server runs and is ready; exit 1 when it is not ready, 3 when there is none')
+    .description('show whether the server is running and ready; exit 1 when it is not ready, 3 without a server')
     .addHelpText('after', examples('mortise status', 'mortise status --json'))
     .action(async () => {
       const server = await environment.needServer();
@@ -21,7 +21,7 @@ export function addStatusCommand(program: Command, environment: CommandEnvironme
       const lines = [
         ready
           ? translated('Mortise {version} is ready.', { version })
-          : translated('Mortise {version} is running and not ready yet.', { version }),
+          : translated('Mortise {version} is running but not ready yet.', { version }),
         ...waiting.map(({ key, state, code }) => `  ${key} is ${state}${code ? ` (${code})` : ''}`),
       ];
       environment.print(lines.join('\n'), { version, ready, waiting });
@@ -29,7 +29,7 @@ export function addStatusCommand(program: Command, environment: CommandEnvironme
     });
 }
 
-/** `start` and `app start` are run by the launcher; here they have their help. */
+/** The help of `start` and `app start`, which the launcher runs. */
 export function addStartCommands(program: Command): void {
   const app = program.command('app').description('run the server');
   for (const [parent, words] of [
@@ -38,7 +38,7 @@ export function addStartCommands(program: Command): void {
   ] as const) {
     parent
       .command('start')
-      .description('start the server, unless one answers at its address already; Ctrl-C drains it')
+      .description('start the server, unless one already answers at its address; Ctrl-C drains it')
       .option('--port <n>', 'port (MORTISE_PORT)')
       .option('--host <address>', 'address to listen on (MORTISE_HOST)')
       .option('--data-dir <dir>', 'folder of the data (MORTISE_DATA_DIR)')
@@ -59,7 +59,7 @@ export function addStartCommands(program: Command): void {
 export function addMigrateCommand(program: Command, environment: CommandEnvironment): void {
   program
     .command('migrate')
-    .description('make or update the tables of every enabled plugin, without a port; safe to repeat')
+    .description('create or update the tables of every enabled plugin, without a port; safe to repeat')
     .addHelpText('after', examples('mortise migrate', 'DATABASE_URL=postgres://… mortise migrate --json'))
     .action(async () => {
       const { migrateOffline } = await import('../app/run-offline.js');

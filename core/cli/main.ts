@@ -6,13 +6,13 @@ import { isJson, runCommandLine } from './run-command-line.js';
 import { translated } from './translated.js';
 
 const interrupt = new AbortController();
-/** How long an interrupted command may take to end, milliseconds. */
-const lastWordAfterMs = 10_000;
+/** Time limit of an interrupted command, milliseconds. */
+const interruptLimitMs = 10_000;
 
 /** A second signal, or some time after the first, ends even a hanging command. */
 function stop(cause: string): void {
   const hangs = interrupt.signal.aborted;
-  setTimeout(() => void endProcess(exitCodes.interrupted), hangs ? 0 : lastWordAfterMs).unref();
+  setTimeout(() => void endProcess(exitCodes.interrupted), hangs ? 0 : interruptLimitMs).unref();
   if (!hangs) interrupt.abort(new Error(cause));
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal));

@@ -8,7 +8,7 @@ export function examples(...lines: readonly string[]): string {
   return `\n${translated(lines.length === 1 ? 'Example:' : 'Examples:')}\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
-/** Why the command line itself failed, without an error of the API. */
+/** Reasons of failures that are not errors of the API. */
 export type LocalReason =
   | 'wrong_usage'
   | 'no_server'
@@ -36,7 +36,7 @@ export class CommandError extends LocalError {
   }
 }
 
-/** A plugin's command that could not be completed, with its exit code for that case. */
+/** A plugin's command that could not be completed, with its declared exit code. */
 export class UnfinishedRun extends Error {
   readonly exitCode: number;
 
@@ -52,23 +52,23 @@ export function noServer(address: string | undefined): LocalError {
     ? translated('No Mortise server answers at {address}.', { address })
     : translated('No Mortise server answers.');
   return new LocalError('no_server', sentence, {
-    hint: translated('Start one with npm start, or name it with --api-base.'),
+    hint: translated('Start one with npm start, or pass its address with --api-base.'),
   });
 }
 
-/** A column is not cut below this, even where the line is then wider than the terminal. */
+/** Minimum width of a truncated column, even if the line is then wider than the terminal. */
 const narrowest = 6;
 
-/** Without a terminal nothing is cut, and no column is padded beyond this: one long cell would widen every line. */
+/** Maximum padding without a terminal, where no cell is truncated and one long cell would widen every line. */
 const widestPadding = 60;
 
-/** The columns that people copy from: the first one, unless the table says otherwise. */
+/** Columns that are never truncated, because users copy from them: by default the first one. */
 const copiedColumns: readonly number[] = [0];
 
 /**
- * Columns of text; the last one is not padded. With a `width` (terminal columns) the widest columns are cut until a line
- * fits, but never those of `whole`: part of an id is of no use. Without one every cell is whole, and a longer one moves
- * what follows it on its line. A cell is one line, whatever characters are in it.
+ * Columns of text; the last one is not padded. With a `width` (terminal columns) the widest columns are truncated until
+ * a line fits, but never those in `whole`, because part of an id is useless. Without one every cell is complete, and a
+ * long cell shifts the rest of its line. A cell is printed as one line, whatever characters it contains.
  */
 export function table(
   head: readonly string[],

@@ -11,7 +11,7 @@ function shownState({ desired, state }: PluginRow, offline: boolean): string {
   return offline && state === 'disabled' ? `${desired}, offline` : state;
 }
 
-/** One plugin in full, for people. */
+/** All details of one plugin, as text. */
 function showPlugin(detail: PluginDetail, offline: boolean, columns: number | undefined): string {
   const lines = [
     `${detail.key} ${detail.version}: ${detail.title}`,
@@ -80,7 +80,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
 
   plugin
     .command('list')
-    .description('every plugin with its state')
+    .description('list every plugin with its state')
     .addHelpText('after', examples('mortise plugin list', 'mortise plugin list --json'))
     .action(async () => {
       const listing = await either<Listing>(
@@ -103,7 +103,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
 
   plugin
     .command('inspect <key>')
-    .description('one plugin in full: manifest, configuration, calls, health, history')
+    .description('show one plugin: manifest, configuration, calls, health, history')
     .addHelpText('after', examples('mortise plugin inspect mcp-server', 'mortise plugin inspect sessions --json'))
     .action(async (key: string) => {
       const detail = await either<PluginDetail>(
@@ -120,7 +120,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
 
   plugin
     .command('tree')
-    .description('load tree with times in milliseconds')
+    .description('show the load tree with times in milliseconds')
     .addHelpText('after', examples('mortise plugin tree'))
     .action(async () => {
       const answer = await either<{ readonly tree: readonly LoadTreeNode[] }>(
@@ -141,7 +141,7 @@ export function addPluginCommands(program: Command, environment: CommandEnvironm
       );
       const { file, revision, changed } = written;
       environment.print(
-        `${file} ${changed ? 'now holds' : 'already holds'} what should run (revision ${revision}).`,
+        `${file} ${changed ? 'now contains' : 'already contains'} the desired state (revision ${revision}).`,
         written,
       );
     });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandInput, CommandProgress, CommandResult } from '../sdk/points/command.js';
 
-/** Runs a command until its result says that it is done; `each` gets the results in between. */
+/** Runs a command until its result is final; `each` receives the results in between. */
 export async function untilDone(
   run: (input: CommandInput) => Promise<CommandResult>,
   input: CommandInput,
@@ -17,11 +17,11 @@ export async function untilDone(
   return result;
 }
 
-/** Lines are repeated at most this often where there is no terminal, milliseconds. */
+/** Minimum interval of progress lines without a terminal, milliseconds. */
 const lineEveryMs = 2_000;
 const barWidth = 24;
 
-/** Shows progress on a stream: a bar that is drawn over itself on a terminal, else a line from time to time. */
+/** Shows progress on a stream: a redrawn bar on a terminal, otherwise periodic lines. */
 export function createProgress(
   stream: Pick<NodeJS.WriteStream, 'write'> & { readonly isTTY?: boolean },
   isSilent: boolean,

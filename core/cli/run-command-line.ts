@@ -28,7 +28,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   speak(locale);
 
   const program = createProgram(process);
-  /** The options that are known before all commands are. */
+  /** The options parsed before all commands are known. */
   let guessed: GlobalOptions | undefined;
   const environment = createEnvironment({
     process,
@@ -50,10 +50,10 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   );
 
   /**
-   * The platform's own commands do not wait for the commands of plugins to be read. Whether a key behind the
-   * name of a command is the server's is only known afterwards: one of the environment is tried first.
+   * Commands of the platform do not wait until the commands of plugins are read. Whether a key after the name
+   * of a command is the server's is only known afterwards, so a key of the environment is tried first.
    *
-   * @returns the words that are no options
+   * @returns the words that are not options
    */
   async function addCommandsOfPlugins(): Promise<readonly string[]> {
     const anywhere = addGlobalOptions(new Command().copyInheritedSettings(program));
@@ -68,7 +68,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
     const apiKey = leading.opts<GlobalOptions>().apiKey ?? env.MORTISE_API_KEY ?? all.apiKey;
     guessed = { ...all, ...(apiKey === undefined ? {} : { apiKey }) };
     const added = addContributedCommands(program, environment);
-    // Help must work even when something else does not.
+    // Help must work even if the commands of plugins cannot be read.
     await (first === undefined || first === 'help' ? added.catch(() => undefined) : added).finally(() => {
       guessed = undefined;
     });
@@ -89,7 +89,7 @@ export async function runCommandLine(process: CallingProcess): Promise<void> {
   }
 }
 
-/** Whether the words ask for errors as JSON. */
+/** Whether the arguments request errors as JSON. */
 export function isJson({ args }: Pick<CallingProcess, 'args'>): boolean {
   return args.includes('--json');
 }
@@ -105,7 +105,7 @@ function createProgram(process: CallingProcess): Command {
     )
       .exitOverride()
       .configureHelp({ minWidthToWrap: 20, styleTitle: (title) => translatedTitle(title) })
-      // An error is written once the command has failed; with --json it is one object, without the help either.
+      // An error is written once the command has failed; with --json only as one object, without the help.
       .configureOutput({
         outputError: () => undefined,
         writeOut: (text) => void stdout.write(text),
@@ -117,29 +117,29 @@ function createProgram(process: CallingProcess): Command {
         'after',
         examples(
           'mortise start                           start the server (npm start does the same)',
-          'mortise plugin list                     every plugin with its state',
+          'mortise plugin list                     list every plugin with its state',
           'mortise plugin enable tool-echo         enable a plugin without a restart',
-          'mortise plugin doctor --json            findings, for a script',
-          'mortise config mcp-server               effective values and where they come from',
+          'mortise plugin doctor --json            print findings for a script',
+          'mortise config mcp-server               show effective values and their origins',
         ),
       )
   );
 }
 
-/** Width of the help where there is no terminal. */
+/** Width of the help without a terminal. */
 const defaultColumns = 80;
 
 function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** The help is made before the options are read, in the language that they name. */
+/** The language in the arguments, which is needed before the options are parsed, because the help is built first. */
 function givenLocale(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((word) => word === '--locale' || word.startsWith('--locale='));
   return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1]);
 }
 
-/** Whether a word is in the place of a command but is not one. Asked for its help, the parser would print that of the group. */
+/** Whether a command is unknown; with `--help` the parser would print the help of its group. */
 function namesUnknownCommand(program: Command, operands: readonly string[]): boolean {
   let group = program;
   for (const word of operands) {

@@ -7,7 +7,7 @@ const styles: Readonly<Record<NonNullable<TextSpan['style']>, readonly [string, 
   mark: ['\u001b[1;33m', '\u001b[22;39m'],
 };
 
-/** Text with the colours and links of a terminal. Control characters of the spans themselves are replaced. */
+/** Text with the colours and links of a terminal. Control characters in the spans are replaced. */
 export function styledText(spans: readonly TextSpan[]): string {
   return spans
     .map(({ text, style, file }) => {

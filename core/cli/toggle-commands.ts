@@ -8,7 +8,7 @@ import { CommandError, examples } from './output.js';
 export function addPlanCommand(plugin: Command, environment: CommandEnvironment): void {
   plugin
     .command('plan <change...>')
-    .description('what changes would start, stop and open: +key enables, -key disables')
+    .description('show what changes would start, stop and open: +key enables, -key disables')
     .addHelpText(
       'after',
       examples('mortise plugin plan +tool-echo -mcp-server', 'mortise plugin plan -- -memory-gateway'),
@@ -18,7 +18,7 @@ export function addPlanCommand(plugin: Command, environment: CommandEnvironment)
     .action((changes: readonly string[]) => showPlan(environment, changes.map(parseChange)));
 }
 
-/** Prints what changes would do, without applying them. */
+/** Prints the effect of changes without applying them. */
 async function showPlan(environment: CommandEnvironment, changes: readonly PluginChange[]): Promise<void> {
   const plan = await environment.either<PluginPlan>(
     (server) => server.request('POST', '/admin/plugins/plan', { changes }),
@@ -42,7 +42,7 @@ function parseChange(text: string): PluginChange {
   return { key: text.slice(1), enabled: sign === '+' };
 }
 
-/** Enables or disables, in the running server or in the desired state that the next one follows. */
+/** Enables or disables a plugin, in the running server or in the desired state for the next start. */
 export function switchPlugin(
   environment: CommandEnvironment,
   key: string,
@@ -83,7 +83,7 @@ export function addToggleCommands(plugin: Command, environment: CommandEnvironme
 
   plugin
     .command('restart <key>')
-    .description('stop and start a plugin and those that need it')
+    .description('restart a plugin and its dependants')
     .addHelpText('after', examples('mortise plugin restart mcp-server'))
     .action((key: string) => operate(environment, key, 'restart'));
 
@@ -104,8 +104,8 @@ async function toggle(
   if (flags.dryRun) return showPlan(environment, [{ key, enabled }]);
   const row = await switchPlugin(environment, key, enabled, cascade);
   const waits = row.desired === 'enabled' && row.state === 'disabled' && (await environment.silentServer());
-  const said = waits ? 'is enabled and starts with the server' : `is ${row.state}`;
-  await printAnswer(environment, `${row.key} ${said}.`, row);
+  const state = waits ? 'is enabled and starts with the server' : `is ${row.state}`;
+  await printAnswer(environment, `${row.key} ${state}.`, row);
 }
 
 async function operate(environment: CommandEnvironment, key: string, action: 'restart' | 'release'): Promise<void> {

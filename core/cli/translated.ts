@@ -20,7 +20,8 @@ export const chinese = {
   'display help for command': '显示命令的帮助',
   'No Mortise server answers at {address}.': '{address} 没有 Mortise 服务器响应。',
   'No Mortise server answers.': '没有 Mortise 服务器响应。',
-  'Start one with npm start, or name it with --api-base.': '用 npm start 启动服务器，或用 --api-base 指定地址。',
+  'Start one with npm start, or pass its address with --api-base.':
+    '用 npm start 启动服务器，或用 --api-base 指定地址。',
   'The server at {origin} does not answer: {reason}.': '{origin} 的服务器没有响应：{reason}。',
   'Run mortise status to check whether it is running.': '运行 mortise status 查看它是否在运行。',
   'Check the name: the list command of the same group shows all names.':
@@ -33,16 +34,16 @@ export const chinese = {
     'mortise plugin doctor 可以查找问题；服务器日志有更多信息。',
   'mortise plugin doctor looks for problems.': 'mortise plugin doctor 可以查找问题。',
   'MORTISE_API_KEY (or --api-key) is not a key of this server.': 'MORTISE_API_KEY（或 --api-key）不是此服务器的密钥。',
-  'Set MORTISE_API_KEY to a key of this server, or give it with --api-key.':
+  'Set MORTISE_API_KEY to a key of this server, or pass one with --api-key.':
     '请将 MORTISE_API_KEY 设为此服务器的密钥，或用 --api-key 指定。',
-  'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or give it with --admin-key.':
+  'Set GOVERNANCE_ADMIN_KEY on the server, and to the same key here, or pass it with --admin-key.':
     '请在服务器上设置 GOVERNANCE_ADMIN_KEY，并在此处设为相同的密钥，或用 --admin-key 指定。',
   'GOVERNANCE_ADMIN_KEY (or --admin-key) is not the admin key of this server.':
     'GOVERNANCE_ADMIN_KEY（或 --admin-key）不是此服务器的管理员密钥。',
-  'Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or give it with --admin-key.':
+  'Set GOVERNANCE_ADMIN_KEY to the admin key of this server, or pass it with --admin-key.':
     '请将 GOVERNANCE_ADMIN_KEY 设为此服务器的管理员密钥，或用 --admin-key 指定。',
   'A command is missing.': '缺少命令。',
-  'This command takes no JSON document: --json before one is short for --body.':
+  'This command does not accept a JSON document: --json before one is short for --body.':
     '此命令不接受 JSON 文档：文档前的 --json 是 --body 的简写。',
   'mortise --help shows the commands; with a command it shows its options.':
     'mortise --help 列出命令；加在命令后则显示其选项。',
@@ -50,33 +51,33 @@ export const chinese = {
   'Usage: mortise {usage}': '用法：mortise {usage}',
   'Usage: mortise {usage}; --help has examples.': '用法：mortise {usage}；--help 有示例。',
   'Mortise {version} is ready.': 'Mortise {version} 已就绪。',
-  'Mortise {version} is running and not ready yet.': 'Mortise {version} 正在运行，尚未就绪。',
+  'Mortise {version} is running but not ready yet.': 'Mortise {version} 正在运行，尚未就绪。',
   'The output cannot be written ({code}).': '无法写入输出（{code}）。',
   'Write it to another place, or free space on the disk.': '请写到别处，或释放磁盘空间。',
   'Nothing to fix.': '没有需要修复的问题。',
   'No Mortise server answered at {address}: this is the state in the files.':
     '{address} 没有 Mortise 服务器响应：以下内容来自文件。',
-  'If one runs elsewhere, name it with --api-base or MORTISE_API_BASE. It answers while its plugin admin is active.':
+  'If one runs elsewhere, set its address with --api-base or MORTISE_API_BASE. Its plugin admin must be active.':
     '如果服务器在别处运行，请用 --api-base 或 MORTISE_API_BASE 指定。其插件 admin 启用时才会响应。',
 } as const;
 
 export type Sentence = keyof typeof chinese;
 
-let spoken: Locale = 'en-US';
+let current: Locale = 'en-US';
 
-/** Sets the language of this process; before commands are added, because their help is made then. */
+/** Sets the language of this process. Call it before commands are added, because their help is built then. */
 export function speak(locale: Locale): void {
-  spoken = locale;
+  current = locale;
 }
 
-/** A sentence in the language of this process. `{name}` stands for a value. */
+/** A sentence in the language of this process. `{name}` is replaced by a value. */
 export function translated(sentence: Sentence, values: Readonly<Record<string, string>> = {}): string {
   return translatedTitle(sentence, values);
 }
 
-/** The same for a text that may have no translation, such as a title of the help. */
+/** Like {@link translated}, for a text that may have no translation, such as a title of the help. */
 export function translatedTitle(text: string, values: Readonly<Record<string, string>> = {}): string {
-  const own = spoken === 'zh-CN' && Object.hasOwn(chinese, text) ? chinese[text as Sentence] : text;
+  const own = current === 'zh-CN' && Object.hasOwn(chinese, text) ? chinese[text as Sentence] : text;
   return own.replaceAll(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place);
 }
 

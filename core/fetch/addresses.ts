@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { MortiseError } from '../sdk/index.js';
 
-/** The refusal of an outbound request; it names the host alone, since paths and queries may hold secrets. */
+/** The refusal of an outbound request; it names only the host, because paths and queries may contain secrets. */
 export function networkDenied(host: string, why: string, hint?: string): MortiseError {
   return new MortiseError('network_denied', `The host ${host} may not be reached: ${why}.`, {
     status: 403,
@@ -15,29 +15,29 @@ export function networkDenied(host: string, why: string, hint?: string): Mortise
 type AnyAddress = ReturnType<typeof ipaddr.parse>;
 
 /**
- * Whether an address is one of the public internet. Loopback, private, link-local (with the metadata services of clouds),
- * shared, reserved and multicast ranges are not, nor is an IPv6 form that carries such an IPv4 address inside.
+ * Whether an address is on the public internet. Loopback, private, link-local (with the metadata services of clouds),
+ * shared, reserved and multicast ranges are not, nor is an IPv6 address that embeds such an IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
-  const inner = carriedIpv4(parsed);
+  const inner = embeddedIpv4(parsed);
   return inner ? inner.range() === 'unicast' : parsed.range() === 'unicast';
 }
 
 /** Metadata services of clouds (AWS, Alibaba, Oracle, Azure) that are not link-local. */
 const metadataAddresses = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192', '168.63.129.16']);
 
-/** Whether an address is link-local or one of a metadata service, in any IPv6 form. */
+/** Whether an address is link-local or belongs to a metadata service, in any IPv6 form. */
 export function isLinkLocalAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
-  const inner = carriedIpv4(parsed) ?? parsed;
+  const inner = embeddedIpv4(parsed) ?? parsed;
   return inner.range() === 'linkLocal' || metadataAddresses.has(inner.toString());
 }
 
-/** The IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
-function carriedIpv4(address: AnyAddress): AnyAddress | undefined {
+/** The IPv4 address embedded in a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
+function embeddedIpv4(address: AnyAddress): AnyAddress | undefined {
   if (address.kind() !== 'ipv6') return undefined;
   const bytes = address.toByteArray();
   const range = address.range();
@@ -65,7 +65,7 @@ function plain(host: string): string {
     .replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Finds all addresses of a name. */
+/** Resolves all addresses of a name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** The system's resolver. */
@@ -74,7 +74,7 @@ export const resolveBySystem: Resolve = (hostname) =>
     lookup(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
   });
 
-/** Which addresses a request may reach, and how a refusal explains itself. */
+/** The addresses that a request may reach, and the reason in a refusal. */
 export interface AddressRule {
   allows(address: string): boolean;
   readonly why: string;
@@ -86,7 +86,7 @@ export const publicOnly: AddressRule = { allows: isPublicAddress, why: 'it is no
 /** For addresses that an administrator configured. */
 export const notLinkLocal: AddressRule = {
   allows: (address) => !isLinkLocalAddress(address),
-  why: 'its address is link-local or that of a metadata service',
+  why: 'its address is link-local or belongs to a metadata service',
 };
 
 /**

@@ -52,8 +52,7 @@ function redirected(from: URL, init: RequestInit, response: Response): Step {
 }
 
 /**
- * The packaged client does not recognize the runtime's own FormData and would send its name instead of its content: it is
- * serialized first.
+ * Serializes a form: undici does not recognize the runtime's FormData and would send its name instead of its content.
  */
 async function withPortableBody(init: RequestInit): Promise<RequestInit> {
   if (!(init.body instanceof FormData)) return init;
@@ -66,7 +65,7 @@ async function withPortableBody(init: RequestInit): Promise<RequestInit> {
 export interface FetchGuardOptions {
   /** Allows private addresses from users and models. */
   readonly allowPrivate?: boolean;
-  /** Names to addresses, for untrusted requests; the system's resolution when absent. */
+  /** Resolver for untrusted requests; the system's when absent. */
   readonly resolve?: Resolve;
 }
 
@@ -150,7 +149,7 @@ function requireAllowed(
 ): void {
   if (!protocols.includes(protocol)) {
     const names = protocols.map((name) => name.slice(0, -1));
-    throw networkDenied(hostname, `only ${names.join(' and ')} are spoken`);
+    throw networkDenied(hostname, `only ${names.join(' and ')} are supported`);
   }
   if (!matchesHost(patterns, hostname)) {
     throw networkDenied(hostname, 'the manifest does not list it', 'Add it to permissions.network of plugin.json.');
@@ -160,7 +159,7 @@ function requireAllowed(
   if (rule && isIP(literal) !== 0 && !rule.allows(literal)) throw networkDenied(hostname, rule.why);
 }
 
-/** The dispatcher with other time limits than its own. */
+/** The dispatcher with the time limits of a request. */
 function withLimits(
   dispatcher: Dispatcher,
   { headMs, idleMs }: Pick<GuardedFetchOptions, 'headMs' | 'idleMs'>,

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import type { SocketExchange } from '../sdk/host/fetch.js';
 import type { OutboundSocket } from '../sdk/index.js';
 
-/** Connects to an address that has been checked; `lookup` checks what its name resolves to. */
+/** Connects to a checked address; `lookup` checks the addresses that its name resolves to. */
 export async function openSocket(
   url: URL,
   { signal, openMs = 10_000, maxFrameBytes = 1_048_576, message, close }: SocketExchange,

@@ -4,10 +4,10 @@ import { pathBelow } from '../sdk/folders.js';
 import { MortiseError } from '../sdk/index.js';
 
 function outside(): MortiseError {
-  return new MortiseError('outside_roots', 'The path leads out of the folder it must stay in.', { status: 400 });
+  return new MortiseError('outside_roots', 'The path leads outside the allowed folder.', { status: 400 });
 }
 
-/** The real path of the nearest ancestor that exists, with the missing rest appended. */
+/** The real path of the nearest existing ancestor, with the missing rest appended. */
 async function realOfNearest(path: string): Promise<string> {
   const missing: string[] = [];
   let current = path;
@@ -16,7 +16,7 @@ async function realOfNearest(path: string): Promise<string> {
       return join(await realpath(current), ...missing);
     } catch (error) {
       const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-      // A link that leads nowhere exists itself: what it would create cannot be judged, so it is refused.
+      // The target of a dangling link cannot be checked, so the link is refused.
       if (code === 'ELOOP' || (await lstat(current).catch(() => undefined))?.isSymbolicLink() === true) throw outside();
       if ((code !== 'ENOENT' && code !== 'ENOTDIR') || dirname(current) === current) throw outside();
     }
@@ -26,8 +26,8 @@ async function realOfNearest(path: string): Promise<string> {
 }
 
 /**
- * The real path of `path` (relative to `root`, or absolute) when it is inside `root` after all links are followed. What does
- * not exist yet is judged by its nearest existing parent.
+ * The real path of `path` (relative to `root`, or absolute) when it is inside `root` after all links are followed. A path
+ * that does not exist yet is checked by its nearest existing parent.
  * @throws MortiseError `outside_roots`.
  */
 export async function confine(root: string, path: string): Promise<string> {

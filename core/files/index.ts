@@ -1,4 +1,4 @@
-/** Files: kept inside their roots, replaced as a whole. */
+/** Files: confined to their roots and replaced atomically. */
 export { confine } from './confine.js';
 export type * from './files-service.js';
 export { createFiles } from './files-service.js';

@@ -11,9 +11,9 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Reads a regular file of at most 1 MiB, as UTF-8: reading a pipe or a device might never end.
+ * Reads a regular file of at most 1 MiB as UTF-8. Pipes and devices are refused, because reading them might never end.
  *
- * @throws Error that says why it cannot be read
+ * @throws Error with the reason
  */
 export async function readSmallFile(path: string): Promise<string> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));

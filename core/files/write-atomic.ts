@@ -24,8 +24,9 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file as a whole: a temporary file beside it is written, synced and renamed over it, so that a reader, or a
- * crash at any moment, sees either the old bytes or the new ones. An existing file keeps its mode; a new one gets `mode`.
+ * Replaces a file atomically: writes and syncs a temporary file in the same folder and renames it over the target, so
+ * that readers, even after a crash, see either the old or the new bytes. An existing file keeps its mode, a new one gets
+ * `mode`.
  */
 export async function writeAtomic(path: string, data: string | Uint8Array, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`);

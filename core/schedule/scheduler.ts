@@ -14,15 +14,15 @@ export interface Clock {
 /** Intervals and cron schedules. All are disposable and none keeps the process alive. */
 export interface Scheduler extends ScheduleService, Disposable {
   /**
-   * Runs at every multiple of `ms` after now. One run at a time: ticks that pass during a run become a single run right
-   * after it, and the grid does not move. What `run` throws goes to `onError`.
+   * Runs at every multiple of `ms` after now. One run at a time: ticks during a run become a single run immediately
+   * after it, and the grid does not move. Errors of `run` go to `onError`.
    * @throws MortiseError `invalid_interval`.
    */
   every(ms: number, run: () => unknown): Disposable;
   /**
    * Runs on a node-cron schedule; the grammar and the behaviour at clock changes are node-cron's: five fields or six with
    * leading seconds, both day fields must match, and a local time that a clock change skips does not run. One run at a
-   * time: slots that pass during a run, or while the process was busy, become a single run. Nothing is caught up after a
+   * time: slots during a run, or while the process was busy, become a single run. Missed slots are not run after a
    * restart.
    * @throws MortiseError `invalid_cron` or `invalid_zone`.
    */
@@ -31,11 +31,11 @@ export interface Scheduler extends ScheduleService, Disposable {
 
 export interface SchedulerOptions {
   readonly clock?: Clock;
-  /** Receives what a run threw. */
+  /** Receives the errors of runs. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** setTimeout's own limit; a longer wait uses several timers. */
+/** The limit of setTimeout; a longer wait uses several timers. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 /** The machine's clocks. */
@@ -70,7 +70,7 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
     return entry;
   }
 
-  /** One run at a time; after `stop`, requests that are still waiting do nothing. */
+  /** One run at a time; after `stop`, pending requests do nothing. */
   function runnerOf(run: () => unknown): { request(): void; stop(): void } {
     let isStopped = false;
     const { request } = createDrain(() => (isStopped ? undefined : run()), onError);
@@ -88,18 +88,15 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
 
     every(ms, run) {
       if (!(ms > 0 && Number.isFinite(ms))) {
-        throw new MortiseError(
-          'invalid_interval',
-          `An interval of ${ms} ms is not possible: it must be greater than 0.`,
-        );
+        throw new MortiseError('invalid_interval', `An interval of ${ms} ms is invalid: it must be greater than 0.`);
       }
       const runner = runnerOf(run);
       const start = clock.monotonic();
       let ticks = 0;
       let timer: Disposable;
       const plan = (): void => {
-        // Aimed at the grid, not at "ms from now": lateness of one tick never moves the following ones. Timers may also
-        // be a fraction early, so a tick is counted, not derived from the time.
+        // Planned on the grid, so that a late tick does not move the following ones. Timers may also be slightly early, so
+        // ticks are counted instead of derived from the time.
         const passed = clock.monotonic() - start;
         ticks = Math.max(ticks, Math.floor(passed / ms)) + 1;
         timer = clock.after(ticks * ms - passed, tick);
@@ -132,7 +129,7 @@ export function createScheduler(options: SchedulerOptions = {}): Scheduler {
   };
 }
 
-/** node-cron's own error has no code. */
+/** Checks the zone first, because node-cron's error has no code. */
 function checkZone(zone: string): void {
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: zone });

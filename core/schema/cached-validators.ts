@@ -6,22 +6,22 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { makeFolders } from '../sdk/folders.js';
 
 const require = createRequire(import.meta.url);
-/** Schemas change, and every version leaves a file. */
+/** Every version of a schema leaves a file; at this number all are removed. */
 const maxFiles = 2_000;
 
 let folder: string | undefined;
 let compilerVersion: string | undefined;
 
 /**
- * Keeps the code of compiled validators in a folder, for this process and those that start later: compiling the schemas
- * of twenty plugins is a third of a start, loading the code made of them a fiftieth. The folder must be as safe from
- * other users as the program itself, because its files are executed, and in a place from which ajv can be resolved.
+ * Caches the code of compiled validators in a folder, for this and later processes: compiling the schemas of twenty
+ * plugins takes a third of a start, loading their code a fiftieth. The folder must be as protected from other users as
+ * the program, because its files are executed, and in a place from which ajv can be resolved.
  */
-export function cacheValidators(in_: string): void {
-  folder = in_;
+export function cacheValidators(cacheFolder: string): void {
+  folder = cacheFolder;
 }
 
-/** Where the validator of a schema is cached; undefined while the cache is off. `options` is everything else that affects its code. */
+/** The cache file of a schema's validator; undefined while the cache is off. `options` also affect its code. */
 export function cachePath(schema: unknown, options: unknown): string | undefined {
   if (folder === undefined) return undefined;
   compilerVersion ??= ['ajv', 'ajv-formats']

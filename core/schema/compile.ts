@@ -23,16 +23,16 @@ export async function loadSchema(projectDir: string, name: string): Promise<Json
 }
 
 const require = createRequire(import.meta.url);
-// Loaded when the first schema is compiled: a start that finds all its validators cached needs none of it.
+// Loaded when the first schema is compiled: a start with all validators cached does not need them.
 const compilers = (): typeof import('ajv/dist/2020.js') => require('ajv/dist/2020.js');
 const formats = (): typeof import('ajv-formats') => require('ajv-formats');
 const standalone = (): typeof import('ajv/dist/standalone/index.js') => require('ajv/dist/standalone');
 
 const maxDepth = 32;
-/** Above this many JSON values only the first issue of a refused value is reported: a list of all could be huge. */
+/** Above this number of JSON values only the first issue is reported, because the list could be huge. */
 const maxValuesForAllIssues = 10_000;
 
-// Optimising the code of a validator takes a third of its compilation and gains nothing measurable.
+// Optimising the code of a validator takes a third of its compilation without a measurable gain.
 const checked: Options = {
   code: { optimize: false, source: true },
   strict: true,
@@ -41,7 +41,7 @@ const checked: Options = {
   strictRequired: false,
 };
 const foreign: Options = { strict: false, validateFormats: true };
-// The compiler refuses what the meta-schema would refuse; one shared instance provides the message.
+// The compiler refuses the same schemas as the meta-schema; one shared instance provides the message.
 const common: Options = { validateSchema: false, meta: false, addUsedSchema: false, verbose: true, logger: false };
 
 let metaAjv: Ajv2020 | undefined;
@@ -92,7 +92,7 @@ function optionsFor(variant: Variant, { foreign: isForeign }: CompileOptions): O
   return { ...common, ...(isForeign === true ? foreign : checked), ...variants[variant] };
 }
 
-/** Makes the compiler of one owner: a plugin, or the host. */
+/** Creates the compiler of one owner: a plugin or the host. */
 export function createSchemaCompiler(): SchemaCompiler {
   const shared = new Map<string, Ajv2020>();
 
@@ -121,7 +121,7 @@ export function createSchemaCompiler(): SchemaCompiler {
         const place = options.foreign === true ? undefined : cachePath(plain, optionsFor(variant, options));
         const cached = place === undefined ? undefined : loadCached(place);
         if (cached !== undefined) return cached;
-        // A schema with an $id gets an instance of its own: the same $id may be used again after a reload.
+        // A schema with an $id gets a separate instance, because the same $id may be used again after a reload.
         const ajv = instance(variant, options, keywords, typeof plain.$id === 'string');
         const made = ajv.compile(plain);
         if (place !== undefined) storeCached(place, standalone().default(ajv, made));

@@ -73,7 +73,7 @@ function guessedType(schema: JsonSchema): unknown {
   return undefined;
 }
 
-/** What a schema allows, as the end of a sentence: `a whole number from 1 to 50`, `one of file, catalog`. */
+/** The values that a schema allows, as the end of a sentence: `a whole number from 1 to 50`, `one of file, catalog`. */
 export function allowedBy(schema: JsonSchema): string {
   if (schema.const !== undefined) return list([schema.const]);
   if (Array.isArray(schema.enum)) return `one of ${list(schema.enum)}`;
@@ -81,7 +81,7 @@ export function allowedBy(schema: JsonSchema): string {
   return byType(schema.type ?? guessedType(schema), schema);
 }
 
-/** Classifies a refused argument: a missing member takes precedence over a wrong type, and that over a wrong value. */
+/** The class of a violation. */
 export function issueClass(issue: Pick<SchemaIssue, 'keyword'>): IssueClass {
   if (issue.keyword === 'required' || issue.keyword === 'dependentRequired') return 'missing';
   return issue.keyword === 'type' ? 'type' : 'value';
@@ -111,7 +111,7 @@ function worded(error: ErrorObject): string {
       return 'has a member whose name is not allowed';
     case 'anyOf':
     case 'oneOf':
-      return 'has none of the allowed forms';
+      return 'matches none of the allowed forms';
     case 'false schema':
       return 'must not be given';
     case 'type':
@@ -170,7 +170,7 @@ function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[]
     });
 }
 
-/** ajv's errors as issues: one per place and sentence, missing before type before value. */
+/** ajv's errors as issues: one per path and message, missing before type before value. */
 export function toIssues(errors: readonly ErrorObject[]): readonly SchemaIssue[] {
   const seen = new Set<string>();
   const issues: SchemaIssue[] = [];

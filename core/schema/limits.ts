@@ -6,7 +6,7 @@ const backslash = 0x5c;
 /** String bytes scanned one by one before the native search is used: short keys are faster this way. */
 const shortString = 24;
 
-/** Nesting limit of configuration files; deeper ones would overflow the stack of recursive readers. */
+/** Nesting limit of configuration files; deeper files would overflow the stack of recursive readers. */
 export const maxFileDepth = 100;
 
 /** Whether a file's JSON nests deeper than {@link maxFileDepth}. */
@@ -16,7 +16,7 @@ export function isTooDeep(text: string): boolean {
 
 /**
  * Whether JSON text nests deeper than `limit`, found by counting brackets outside strings: one pass, no recursion, no
- * allocation, so that a bomb costs nothing before the parser builds it. The result for invalid JSON is unspecified.
+ * allocation, so that a hostile document is refused before it is parsed. The result for invalid JSON is unspecified.
  */
 export function exceedsDepth(bytes: Buffer, limit: number): boolean {
   const length = bytes.length;
@@ -41,7 +41,7 @@ export function exceedsDepth(bytes: Buffer, limit: number): boolean {
   return false;
 }
 
-/** Position behind the closing quote of the string whose content begins at `start`. */
+/** Position after the closing quote of the string whose content begins at `start`. */
 function afterString(bytes: Buffer, start: number): number {
   const length = bytes.length;
   const nearEnd = Math.min(length, start + shortString);
@@ -67,7 +67,7 @@ let place: { run?: () => unknown } | undefined;
 
 /**
  * Runs synchronous code and stops it when it takes too long. Catastrophic backtracking of a regular expression cannot be
- * interrupted by JavaScript; V8's own time limit ends it. Costs half a millisecond: not for what every request does.
+ * interrupted by JavaScript; V8's own time limit ends it. It costs half a millisecond, too much for every request.
  *
  * @returns what `run` returns; undefined when it was stopped after `ms` milliseconds
  */
@@ -87,7 +87,7 @@ export function withinTime<T>(run: () => T, ms: number): { readonly value: T } |
   return done;
 }
 
-/** The error is made in the other context, where `Error` is another class. */
+/** The error is created in the other context, where `Error` is another class. */
 function isTimeout(error: unknown): boolean {
   return typeof error === 'object' && error !== null && Reflect.get(error, 'code') === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }

@@ -1,11 +1,11 @@
 /** One violation of a schema. */
 export interface SchemaIssue {
-  /** JSON Pointer into the value; the missing member's own pointer for `required`. `''` is the whole value. */
+  /** JSON Pointer into the value; for `required` that of the missing member. `''` is the whole value. */
   readonly path: string;
   readonly keyword: string;
   /** Plain English, without the value: `must be a whole number from 1 to 50`. */
   readonly message: string;
-  /** What the keyword asked for, as ajv reports it: `{missingProperty}`, `{type}`, `{allowedValues}`, … */
+  /** The parameters of the keyword, as ajv reports them: `{missingProperty}`, `{type}`, `{allowedValues}`, … */
   readonly params: Readonly<Record<string, unknown>>;
 }
 
@@ -28,7 +28,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface CompileOptions {
   /** For messages about a bad schema: `config.schema.json of plugin kb`. */
   readonly name: string;
-  /** Which use is compiled at once, so that a faulty schema throws here; the other follows on first use. Default `check`. */
+  /** The use compiled immediately, which throws for an invalid schema; the other on first use. Default `check`. */
   readonly use?: 'parse' | 'check';
   /** The schema comes from another system: unknown keywords and formats are ignored instead of refused. */
   readonly foreign?: boolean;
@@ -43,5 +43,5 @@ export interface SchemaCompiler {
   compile<T = unknown>(schema: JsonSchema, options: CompileOptions): CompiledSchema<T>;
 }
 
-/** Classes of a refused argument: a missing member takes precedence over a wrong type, and that over a wrong value. */
+/** Classes of a refused argument, in order of precedence. */
 export type IssueClass = 'missing' | 'type' | 'value';

@@ -33,7 +33,7 @@ export function* subSchemas(schema: JsonSchema): Generator<JsonSchema> {
   }
 }
 
-/** Follows a `$ref` into the same document (`#/$defs/…`); other references are returned as they are. */
+/** Follows a `$ref` into the same document (`#/$defs/…`); other references are returned unchanged. */
 export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
   let current = schema;
   for (let hops = 0; hops < 16; hops += 1) {
@@ -45,8 +45,8 @@ export function resolveLocal(schema: JsonSchema, root: JsonSchema): JsonSchema {
       target = isJsonObject(target) ? target[name] : undefined;
     }
     if (!isJsonObject(target)) return current;
-    const { $ref: _, ...beside } = current;
-    current = { ...target, ...beside };
+    const { $ref: _, ...siblings } = current;
+    current = { ...target, ...siblings };
   }
   return current;
 }

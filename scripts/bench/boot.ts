@@ -1,6 +1,6 @@
 /**
- * Measures a start: from the beginning of the process to the line that says it listens, on SQLite, with the shipped plugins
- * filled up with plugins that do nothing to twenty. The first start makes the database; it is shown, and not counted.
+ * Measures a start, from the spawn of the process to the line that reports its address, on SQLite, with the shipped plugins
+ * and enough empty plugins to make twenty. The first start creates the database; it is shown, but not counted.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -11,9 +11,9 @@ import { soak } from './conversation/soak.js';
 import { throughput } from './conversation/throughput.js';
 
 /**
- * What the conversation and its gate can take, with a handler in the place of the agent: throughput, many sessions whose
- * turns wait, idle sessions, an egress adapter that hangs, changes while messages pass, and what all of it adds to one request.
- * Wall-clock figures are only as good as the machine is idle; CPU time is reported beside them.
+ * Load on the conversation and its gate, with a handler instead of the agent: throughput, many sessions with waiting
+ * turns, idle sessions, a hanging egress adapter, changes while messages pass, and the latency added to one request.
+ * Wall-clock figures need an idle machine; CPU time is reported in addition.
  *
  * Heap figures need `node --expose-gc dist/scripts/bench/conversation.js`.
  */
@@ -31,9 +31,9 @@ const {
   only,
   soak: millions,
   json: isJson,
-} = readArguments('npm run bench -- conversation', 'What the conversation and its gate can take.', {
+} = readArguments('npm run bench -- conversation', 'Load on the conversation and its gate.', {
   only: someOf('of the measures', Object.keys(scenarios)),
-  soak: count('run so many millions of observations instead', 0),
+  soak: count('run this many million observations instead', 0),
   json,
 });
 const chosen =

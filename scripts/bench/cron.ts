@@ -15,16 +15,16 @@ import { dropInSink } from './cron/sink.js';
 import { type Product, startProduct } from './parts/product.js';
 
 /**
- * What many jobs cost: start-up, memory and ticks while nothing is due; lateness with jobs that are due every second; how
- * fast jobs that are due at one instant are claimed and run, beside pg-boss where it is installed; how soon a new process
- * continues after a kill; and whether memory grows with the slots of a day.
+ * Cost of many jobs: start-up, memory and ticks while nothing is due; lateness of jobs that are due every second; the rate
+ * at which jobs due at one instant are claimed and run, compared with pg-boss if it is installed; recovery time after a
+ * kill; and memory growth over the slots of a day.
  */
-const values = readArguments('npm run bench -- cron', 'What many scheduled jobs cost, beside pg-boss.', {
+const values = readArguments('npm run bench -- cron', 'Cost of many scheduled jobs, compared with pg-boss.', {
   database,
-  only: oneOf('the slots of a day alone', ['day']),
+  only: oneOf('only the slots of a day', ['day']),
   jobs: count('jobs that wait', 100_000),
   due: count('jobs that are due every second', 1_000),
-  seconds: count('how long those run', 10),
+  seconds: count('how long they are measured', 10),
   burst: count('jobs that are due at one instant', 5_000),
   'day-jobs': count('jobs of the day, at one slot a minute', 70),
   peers: folder('where pg-boss is installed'),
@@ -78,7 +78,7 @@ async function measure(dialect: 'sqlite' | 'postgres'): Promise<Row> {
   const store = await createTestDatabase(dialect);
   await dropInSink(join(folder, 'plugins', 'bench-sink'));
   const boot = (): Promise<Product> => start(folder, store);
-  // Makes the tables.
+  // Creates the tables.
   const first = await boot();
   await until('the tables', async () => (await first.server.fetch('/cron/jobs')).ok, 30_000);
   await first.server.end('SIGTERM');
@@ -130,7 +130,7 @@ function memoryMb({ server }: Product): number {
   return Math.round((pages * 4_096) / 1_048_576);
 }
 
-/** Mean of a tick while nothing is due, and the bucket below which 99 % of the ticks are; milliseconds. */
+/** Mean duration of a tick while nothing is due, and the bucket that contains 99 % of the ticks; milliseconds. */
 async function tickFigures({ server }: Product): Promise<Row> {
   const text = await (await server.fetch('/metrics')).text();
   const read = (name: string): number =>
@@ -192,14 +192,14 @@ async function recoveryAfter(restarted: number, killed: number, database: Databa
   const passed = (): number => Math.round(performance.now() - restarted);
   await until('the first run', async () => (await startsOf(database, killed)).length > 0, 60_000);
   const firstMs = passed();
-  const left = async (): Promise<number> => {
+  const remaining = async (): Promise<number> => {
     const { rows } = await database.statement<{ count: number | string }>(
       "select count(*) as count from {cron.runs} where status = 'running' and started_at < ?",
       [new Date(killed).toISOString()],
     );
     return Number(rows[0]?.count);
   };
-  await until('the recovery', async () => (await left()) === 0, 120_000);
+  await until('the recovery', async () => (await remaining()) === 0, 120_000);
   return { killed_with_queued: queued, first_start_ms: firstMs, recovered_ms: passed() };
 }
 

@@ -9,19 +9,23 @@ import { percentile, rounded } from './turns/figures.js';
 import { openSockets } from './turns/socket.js';
 
 /**
- * What the platform adds to the first token of a streaming API, over events and over the socket, beside the same request
- * straight to the API and through a process that only passes bytes on. The ways take turns within each round, so that a
- * noisy moment meets all of them. `hop` is the time from the API's sending to the client; `whole` from the client's request.
+ * Latency that the platform adds to the first token of a streaming API, over events and over the socket, compared with a
+ * direct request and one through a process that only relays bytes. The ways alternate within each round, so that noise
+ * affects all of them. `hop` is the time from the API's sending to the client; `whole` from the client's request.
  */
 const {
   rounds,
   json: isJson,
   database: dialect = 'sqlite',
-} = readArguments('npm run bench -- first-token', 'What the platform adds to the first token of a streaming API.', {
-  rounds: count('rounds, each of every way', 300),
-  database,
-  json,
-});
+} = readArguments(
+  'npm run bench -- first-token',
+  'Latency that the platform adds to the first token of a streaming API.',
+  {
+    rounds: count('rounds, each of every way', 300),
+    database,
+    json,
+  },
+);
 const limits = { p50Ms: 1, p99Ms: 5 };
 const warmUp = 30;
 
@@ -60,7 +64,7 @@ const wholes = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
 
 for (let round = -warmUp; round < rounds; round += 1) {
   const order = Object.entries(ways);
-  // Each way comes first in its turn.
+  // The first way rotates.
   order.unshift(...order.splice(((round % order.length) + order.length) % order.length));
   for (const [name, ask] of order) {
     const from = performance.now();

@@ -5,12 +5,12 @@ import { createTestHost } from '../../core/sdk/testing/index.js';
 import { count, json, readArguments } from '../arguments.js';
 
 /**
- * How many observations one core decides in a second, and how long one takes: 10,000 different messages of 50 to 200
- * characters from as many sessions, all stages of the gate, dedup and metrics on, nothing else.
+ * Observations that one core decides per second, and the latency of one: 10,000 different messages of 50 to 200
+ * characters from as many sessions, through all stages of the gate, with dedup and metrics.
  */
-const values = readArguments('npm run bench -- gate', 'How many observations one core decides in a second.', {
+const values = readArguments('npm run bench -- gate', 'Observations that one core decides per second.', {
   seconds: count('how long', 3),
-  soak: count('run so many millions of observations over as many keys instead, and report how the heap grows', 0),
+  soak: count('run this many million observations over a million keys instead, and report the heap growth', 0),
   json,
 });
 const limits = { perSecond: 200_000, p99: 100, p999: 1_000, heapMiBPerMillion: 1 };
@@ -80,7 +80,7 @@ function measure(gate: GateService, seconds: number) {
   const observations = Array.from({ length: sessions }, (_, index) => message(index, `${textOf()}${index}`));
   let now = 0;
   const pass = (take?: (microseconds: number) => void): void => {
-    // A pass takes place after the window of the one before: every message is new.
+    // Each pass is after the dedup window of the previous one, so every message is new.
     now += 60_000;
     for (const observation of observations) {
       const context = { sessionKey: observation.session_key ?? '', now, session, overload: false };
@@ -103,7 +103,7 @@ function measure(gate: GateService, seconds: number) {
   }
   const perSecond = (passes * sessions) / ((performance.now() - from) / 1_000);
   const cpu = process.cpuUsage(cpuFrom);
-  // Other programs may share the core: what counts against the target is the time that this one had.
+  // Other programs may share the core, so the target applies to the CPU time of this one.
   const perCpuSecond = Math.round((passes * sessions) / ((cpu.user + cpu.system) / 1e6));
   const taken: number[] = [];
   for (let timed = 0; timed < 50; timed += 1) pass((microseconds) => taken.push(microseconds));

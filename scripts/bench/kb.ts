@@ -1,9 +1,9 @@
 /**
- * The knowledge base in the running product beside search libraries in processes of their own: indexing files from the disk,
- * refreshes, and the same queries in interleaved rounds. The product answers over HTTP with all its reasons; the libraries
- * are called in their process and return ids. Of qmd the keyword search is measured, which needs no model.
+ * The knowledge base in the running product, compared with search libraries in separate processes: indexing files,
+ * refreshes, and the same queries in interleaved rounds. The product answers over HTTP with explanations; the libraries
+ * are called in their process and return ids. For qmd only the keyword search is measured, which needs no model.
  *
- * The libraries are installed into a folder of their own; without it only FTS5 is measured beside.
+ * The libraries are installed into a separate folder; without it only FTS5 is measured.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { median, percentile } from './parts/closed-loop.js';
 import { type Figure, figureLine, isMet } from './parts/measure.js';
 import { startPeer } from './parts/peer.js';
 
-const values = readArguments('npm run bench -- kb', 'The knowledge base beside search libraries.', {
+const values = readArguments('npm run bench -- kb', 'The knowledge base, compared with search libraries.', {
   files: count('files of the large corpus', 50_000),
   small: count('files of the small one', 5_000),
   rounds: count('rounds of the same queries', 3),
@@ -29,7 +29,7 @@ const values = readArguments('npm run bench -- kb', 'The knowledge base beside s
 const seed = 1;
 const changes = 10;
 
-/** Something that has indexed the corpus and answers queries. */
+/** A search engine that has indexed the corpus. */
 interface Engine {
   readonly name: string;
   /** Milliseconds of each query, in order. */
@@ -37,7 +37,7 @@ interface Engine {
   close(): Promise<void>;
 }
 
-/** What a peer sends when it has indexed the corpus; `bytes` is 0 without a file. */
+/** Message of a peer that has indexed the corpus; `bytes` is 0 without a file. */
 interface PeerIndex {
   readonly version: string;
   readonly seconds: number;
@@ -189,7 +189,7 @@ async function openMortise(corpus: Corpus): Promise<Opened> {
       figure(`mortise: files indexed, ${small.files} files`, small.files / (smallMs / 1_000), '/s', '>= 5000'),
       figure(`mortise: files indexed, ${corpus.files} files`, corpus.files / (coldMs / 1_000), '/s', '>= 5000'),
       figure(`mortise: refresh of ${small.files} files, none changed`, median(nothing), 'ms', '<= 100'),
-      figure('mortise: a changed file until it is found', median(changed), 'ms', '<= 50'),
+      figure('mortise: time until a changed file is found', median(changed), 'ms', '<= 50'),
       figure('mortise: index per byte of text', bytes / (corpus.bytes + small.bytes), '', '<= 2.5'),
       figure('mortise: memory', memoryMb(server.child.pid ?? 0), 'MB', '<= 250'),
     ],

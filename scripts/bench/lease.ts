@@ -11,14 +11,14 @@ import { createMetrics } from '../../core/telemetry/index.js';
 import { count, json, readArguments } from '../arguments.js';
 
 /**
- * What a leased call costs beside a direct one: microseconds per call, median of rounds, the variants taking turns within
- * each round so that a noisy moment meets all of them.
+ * Cost of a leased call compared with a direct one: microseconds per call, median of rounds. The variants alternate within
+ * each round, so that noise affects all of them.
  */
 const {
   rounds,
   calls: callsPerRound,
   json: isJson,
-} = readArguments('npm run bench -- lease', 'What a leased call costs beside a direct one.', {
+} = readArguments('npm run bench -- lease', 'Cost of a leased call, compared with a direct one.', {
   rounds: count('rounds, each of every variant', 31),
   calls: count('calls of a variant in a round', 20_000),
   json,
@@ -75,11 +75,11 @@ const variants: readonly Variant[] = [
 ];
 
 function readSignal(value: Tool, ctx: CallContext): object | Promise<object> {
-  if (ctx.signal.aborted) throw new Error('The caller is gone.');
+  if (ctx.signal.aborted) throw new Error('The caller has aborted.');
   return value.run(noArguments, ctx as typeof direct);
 }
 
-/** The registry and the metrics as the platform has them; only the plugin is made here. */
+/** The platform's registry and metrics, with a synthetic plugin. */
 function publish(): PluginPoints {
   const registry = new Registry(extensionPoints);
   const metrics = createMetrics().host;

@@ -1,7 +1,8 @@
 /**
- * The model gateway on `/v1/messages` beside the API itself, a bare undici proxy and Portkey's open gateway, in interleaved rounds.
+ * The model gateway on `/v1/messages`, compared with the API itself, a bare undici proxy and Portkey's gateway, in
+ * interleaved rounds.
  *
- * Portkey's gateway is installed into a folder of its own; without it the rest is measured.
+ * Portkey's gateway is installed into a separate folder; without it the others are measured.
  */
 import { cpus, loadavg } from 'node:os';
 import { count, folder, json, readArguments, someOf } from '../arguments.js';
@@ -12,15 +13,19 @@ import { memorySlope } from './llm/memory-slope.js';
 import { measureLatency, measureThroughput } from './llm/pass-through.js';
 import { type Figure, figureLine, isMet, type MeasureOptions } from './parts/measure.js';
 
-const values = readArguments('npm run bench -- llm', 'The model gateway beside a bare proxy and another gateway.', {
-  only: someOf('of the measures', ['latency', 'throughput', 'first', 'streams', 'memory']),
-  seconds: count('how long a round is', 10),
-  rounds: count('rounds, each of every gateway', 5),
-  requests: count('requests over which memory is watched', 1_000_000),
-  peers: folder('where the other gateway is installed'),
-  profile: folder('write CPU profiles of the server there'),
-  json,
-});
+const values = readArguments(
+  'npm run bench -- llm',
+  'The model gateway, compared with a bare proxy and another gateway.',
+  {
+    only: someOf('of the measures', ['latency', 'throughput', 'first', 'streams', 'memory']),
+    seconds: count('how long a round is', 10),
+    rounds: count('rounds, each of every gateway', 5),
+    requests: count('requests over which memory is watched', 1_000_000),
+    peers: folder('where the other gateway is installed'),
+    profile: folder('write CPU profiles of the server there'),
+    json,
+  },
+);
 
 type GatewayMeasure = (gateways: Gateways, options: MeasureOptions) => Promise<readonly Figure[]>;
 

@@ -1,5 +1,5 @@
 /**
- * The memory gateway beside its bounds and peers, in interleaved rounds.
+ * The memory gateway compared with its bounds and peers, in interleaved rounds.
  */
 import { cpus, loadavg } from 'node:os';
 import { count, folder, json, readArguments, someOf } from '../arguments.js';
@@ -26,7 +26,7 @@ const measures: Readonly<Record<string, Measure>> = {
   tokens: measureTokens,
 };
 
-const values = readArguments('npm run bench -- memory', 'The memory gateway beside its bounds and peers.', {
+const values = readArguments('npm run bench -- memory', 'The memory gateway, compared with its bounds and peers.', {
   only: someOf('of the measures', Object.keys(measures)),
   seconds: count('how long a round is', 10),
   rounds: count('rounds, each of every peer', 5),

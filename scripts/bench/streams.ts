@@ -10,12 +10,12 @@ import { measured, percentile } from './turns/figures.js';
 import { openSockets } from './turns/socket.js';
 
 /**
- * Many streams of an API at once, half of them read as events and half over sockets, a fifth of the readers of events slow.
- * All are open before the first token is sent. Says how many answers were not the very text that the API sent: none may.
+ * Many concurrent streams of an API, half of them read as events and half over sockets, with a fifth of the event readers
+ * slow. All are open before the first token is sent. Reports answers that differ from the text the API sent; none may.
  */
 const values = readArguments(
   'npm run bench -- streams',
-  'Many streams of an API at once, each held against its text.',
+  'Many concurrent streams of an API, each compared with its text.',
   {
     streams: count('streams', 2_000),
     tokens: count('tokens of a stream', 50),
@@ -28,7 +28,7 @@ const values = readArguments(
 );
 const { streams, tokens } = values;
 const slowShare = 0.2;
-/** Streams that may be on their way to the API at once. */
+/** Limit of concurrent requests to the API. */
 const opening = 32;
 
 const texts = Array.from({ length: streams }, (_, n) => scriptText(n + 1, tokens));
@@ -45,7 +45,7 @@ const relayMs: number[] = [];
 let wrong = 0;
 const failures = new Map<string, number>();
 
-/** Checks each piece against the text as it comes, and times the tokens that it completes. */
+/** Checks each piece against the text on arrival, and times the tokens that it completes. */
 function reader({ text, ends, sentAt }: ScriptedText, isTimed: boolean) {
   let at = 0;
   let token = 0;
@@ -63,7 +63,7 @@ function reader({ text, ends, sentAt }: ScriptedText, isTimed: boolean) {
   };
 }
 
-/** Takes nothing for a while, again and again. */
+/** Pauses repeatedly. */
 function readSlowly(answer: IncomingMessage, seed: number): void {
   const random = randomFrom(seed);
   const rest = setInterval(() => {
@@ -89,12 +89,12 @@ async function stream(text: ScriptedText, n: number): Promise<void> {
   } catch (error) {
     const { message } = error as Error;
     failures.set(message, (failures.get(message) ?? 0) + 1);
-    // The others need not wait for one that will never be open.
+    // The others must not wait for a stream that failed to open.
     script.begin();
   }
 }
 
-/** Opens the streams as fast as the server takes them: a flood of requests is another measure. */
+/** Opens the streams as fast as the server accepts them, without flooding it. */
 async function startAll(): Promise<readonly Promise<void>[]> {
   const running: Promise<void>[] = [];
   for (const [n, text] of texts.entries()) {

@@ -9,14 +9,14 @@ import { socketTurns } from './turns/socket-turns.js';
 import { streamingModel, streamTokens } from './turns/streams.js';
 
 /**
- * What turns cost on a real server: CPU time of its process for each turn, token and page, beside turns in a second and
- * latencies, which are only as good as the machine is idle. Also reports whether a streamed token was lost.
+ * Cost of turns on a real server: CPU time of its process per turn, token and page, and turns per second and latencies,
+ * which need an idle machine. Also reports whether a streamed token was lost.
  */
 interface Scenario extends BenchServerOptions {
   readonly run: (server: BenchServer) => Promise<CpuRow>;
 }
 
-const values = readArguments('npm run bench -- turns', 'What turns cost on a real server.', {
+const values = readArguments('npm run bench -- turns', 'Cost of turns on a real server.', {
   database,
   only: someOf('of the measures', ['http', 'socket', 'streams', 'long', 'summed', 'appends']),
   turns: count('turns of a measure', 2_000),

@@ -34,7 +34,7 @@ function event(audit: AuditRow): string[] {
 
 /** Statistics of a run. */
 export interface Figures {
-  /** Requests by what was promised; `elsewhere`: in another space than requested. */
+  /** Requests by promise; `elsewhere`: in another space than requested. */
   readonly requests: Counts;
   readonly outbox: Counts;
   readonly ledger: Counts;

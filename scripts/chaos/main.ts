@@ -1,6 +1,6 @@
 /**
- * Kills the product at random points while its memory backend misbehaves, and runs an independent checker on what is
- * left. See README.md.
+ * Kills the product at random points while its memory backend misbehaves, and runs an independent checker on the
+ * result. See README.md.
  */
 import { cronChaos } from './cron/command.js';
 import { readOptions } from './options.js';
@@ -13,7 +13,7 @@ import { turnChaos } from './turns/command.js';
 // The exit ends the processes that a campaign has started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-// Scheduled jobs and turns have campaigns of their own.
+// Scheduled jobs and turns have separate campaigns.
 if (process.argv[2] === 'cron') process.exit(await cronChaos(process.argv.slice(3)));
 if (process.argv[2] === 'turns') process.exit(await turnChaos(process.argv.slice(3)));
 

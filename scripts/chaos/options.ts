@@ -19,7 +19,7 @@ export interface ChaosRun {
 }
 
 export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
-  /** Servers to stop while answers are under way; with it nothing is killed unless `--kills` is given too. */
+  /** Servers to stop while calls are in flight; then no process is killed unless `--kills` is given too. */
   readonly stops: number;
   /** The kills are distributed over all of them. */
   readonly databases: readonly DatabaseKind[];
@@ -31,15 +31,15 @@ const backends = ['openmemory', 'local'] as const;
 
 const options = {
   kills: count('processes that are killed; 20 when absent, none with --stops'),
-  stops: count('servers that are stopped while answers are under way', 0),
+  stops: count('servers that are stopped while calls are in flight', 0),
   seed: count('repeats a run; a random one when absent'),
-  life: count('answers of a process before it is killed, on the average', 20),
+  life: count('mean number of answers of a process before it is killed', 20),
   database,
-  backend: oneOf('with this memory backend alone', backends),
+  backend: oneOf('only with this memory backend', backends),
   json,
 };
 
-/** Ends the process for `--help` and for options that are not valid. */
+/** Ends the process for `--help` and for invalid options. */
 export function readOptions(): ChaosOptions {
   const about =
     'Kills the product while its memory backend misbehaves. "cron" and "turns" as first words are further campaigns.';

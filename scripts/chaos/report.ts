@@ -52,9 +52,9 @@ export function reportText(result: ChaosResult): string {
 export function stopText({ database, rounds, seed, begun, violations }: StopResult): string {
   const kinds = Object.entries(begun).map(([kind, ends]) => `  ${kind}: ${counts(ends)}`);
   return [
-    `${titles[database]}: ${rounds} servers stopped while answers were under way (seed ${seed})`,
+    `${titles[database]}: ${rounds} servers stopped while calls were in flight (seed ${seed})`,
     ...kinds,
     ...violations,
-    violations.length === 0 ? 'No call that was begun stayed without an answer.' : `${violations.length} violations`,
+    violations.length === 0 ? 'Every begun call was answered.' : `${violations.length} violations`,
   ].join('\n');
 }

@@ -7,12 +7,12 @@ import { runCommand } from './stage/run-command.js';
 
 const POLL_INTERVAL_MS = 250;
 /**
- * A run is stuck when no row changes and no delivery is attempted for this long. Writes of a dead process are settled half
- * a minute after its last heartbeat; on a machine with other work that takes several times as long.
+ * A run is stuck when no row changes and no delivery is attempted for this long. Writes of a dead process are settled 30 s
+ * after its last heartbeat, or several times later on a busy machine.
  */
 const STUCK_AFTER_MS = 300_000;
 
-/** Waits until every row reached its final state. Returns early when nothing changes anymore; the checker reports the rest. */
+/** Waits until every row is final, or until the rows stop changing; the checker reports the rest. */
 async function untilDone(database: DatabaseReader): Promise<void> {
   let before = '';
   let changedAt = performance.now();
@@ -39,9 +39,9 @@ interface ReconcileReport {
   readonly stale: { readonly count: number };
 }
 
-/** Any repair by reconciliation is a violation: nothing but processes was lost. */
+/** Any repair by reconciliation is a violation, because only processes were lost. */
 async function reconcile(folder: string, { settings, backend }: Settling): Promise<Violation[]> {
-  // An OpenMemory server that merges has other memories in place of dead letters; the local backend must match exactly.
+  // An OpenMemory server that merges has other memories instead of dead letters; the local backend must match exactly.
   const more = backend === 'local' ? ['--check-backend'] : [];
   const args = ['memory', 'reconcile', '--once', '--until-clean', '--scan-window', '100000', ...more];
   const { exitCode, data, output } = await runCommand(folder, settings, args);
@@ -53,7 +53,7 @@ async function reconcile(folder: string, { settings, backend }: Settling): Promi
 
 async function verifyChain(folder: string, settings: ServerProcessOptions): Promise<Violation[]> {
   const { exitCode, output } = await runCommand(folder, settings, ['memory', 'audit', 'verify']);
-  return exitCode === 0 ? [] : [{ rule: 'chain', what: `The product's own check of the chain: ${output}` }];
+  return exitCode === 0 ? [] : [{ rule: 'chain', what: `The product's check of the chain: ${output}` }];
 }
 
 /** The state after the last kill, with a backend without faults. */

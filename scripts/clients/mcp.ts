@@ -39,7 +39,7 @@ try {
 if (values.json) console.log(JSON.stringify({ results }));
 process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
 
-/** @returns what the program printed */
+/** @returns the program's output */
 function run(client: string, url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: folder, timeout: 60_000 };
@@ -55,7 +55,7 @@ function run(client: string, url: string): Promise<string> {
   });
 }
 
-/** What is wrong with the results a client got; undefined when the stored memory was found. */
+/** The fault in a client's results; undefined when it found the stored memory. */
 function fault(client: string, output: string): string | undefined {
   const { stored, found } = JSON.parse(output) as { readonly stored: string; readonly found: string };
   const { ok } = JSON.parse(stored) as { readonly ok: unknown };

@@ -6,7 +6,7 @@ import { startScriptedAgent } from './scripted-agent.js';
 
 /**
  * Released clients of the model APIs against a server, whose providers are scripted: each calls one tool and gets one
- * answer, once passed through to a provider of its own API and once translated for another one.
+ * answer, once passed through to a provider of the same API and once translated for another one.
  *
  *     npm run test:clients -- models [name …] [--json]
  */
@@ -68,7 +68,7 @@ async function test(client: string, api: string, model: string): Promise<Result>
   return reason === undefined ? { ...facts, ok: true } : { ...facts, ok: false, reason };
 }
 
-/** @returns what the program printed */
+/** @returns the program's output */
 function run(client: string, api: string, model: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const args = [join(folder, `${client}.mjs`), server.origin, api, model];

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const command = 'echo pelican-$((40 + 2))';
 
-/** What the model calls: the first of these that a client offers. */
+/** Arguments of the tools that the model may call: it calls the first one that a client offers. */
 const toolInputs: Readonly<Record<string, object>> = {
   add: { a: 40, b: 2 },
   Bash: { command, description: 'Adds two numbers' },
@@ -16,7 +16,7 @@ const toolInputs: Readonly<Record<string, object>> = {
   shell: { command: ['sh', '-c', command] },
 };
 
-/** One API: where a request has its tools and results, and how an answer is written. */
+/** One API: the tools and results of a request, and the format of an answer. */
 interface Wire {
   readonly result: (body: Fields) => unknown;
   readonly says: (text: string) => UpstreamAnswer;
@@ -44,7 +44,7 @@ const wires: Readonly<Record<string, Wire>> = {
   },
 };
 
-/** The stream, or the whole response with its one item for a request without `stream`. */
+/** The stream, or for a request without `stream` the whole response with its single item. */
 function streamed(stream: UpstreamAnswer, item: object): UpstreamAnswer {
   const usage = { input_tokens: 9, output_tokens: 3, total_tokens: 12 };
   return ({ body }) =>
@@ -62,7 +62,7 @@ function callItem(name: string, input: string): object {
   return { id: 'fc_01', type: 'function_call', status: 'completed', call_id: 'call_01', name, arguments: input };
 }
 
-/** A model behind each API that calls one tool of its client, and then says what the result was. */
+/** A model behind each API that calls one tool of its client, and then answers with the result. */
 export async function startScriptedAgent(): Promise<Upstream> {
   const nothing = json(404, { error: { type: 'not_found_error', message: 'Not found' } });
   const upstream = await startUpstream({ nothingScripted: nothing });

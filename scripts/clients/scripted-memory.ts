@@ -3,7 +3,7 @@ import { anthropic } from 'mortise/contracts/provider-anthropic/testing';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A model of the Messages API that stores the memory of a client, searches it, and says what both results were. */
+/** A model of the Messages API that stores the memory of a client, searches it, and answers with both results. */
 export async function startScriptedMemory(client: string): Promise<Upstream> {
   const nothing = json(404, { error: { type: 'not_found_error', message: 'Not found' } });
   const upstream = await startUpstream({ nothingScripted: nothing });

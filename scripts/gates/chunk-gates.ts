@@ -14,7 +14,7 @@ const codeBlocks: Gate = {
     await kb.refresh();
     await lab.disturb(kb);
     const contents = lab.sql(kb, 'select content from kb_chunks').map(([content]) => String(content));
-    expectThat(contents.length > 2, 'the document was not divided');
+    expectThat(contents.length > 2, 'the document was not split');
     expectThat(contents.filter((content) => content.includes(code)).length === 1, 'a code block is cut');
     return `Code block in one of ${contents.length} chunks`;
   },

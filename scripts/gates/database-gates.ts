@@ -16,7 +16,7 @@ const fts5: Gate = {
     const [row] = lab.sql(kb, "select sql from sqlite_schema where name = 'kb_chunks_fts'");
     expectThat(
       /using fts5/i.test(String(row?.[0])),
-      'the search table is no FTS5 table',
+      'the search table is not an FTS5 table',
       'Install the dependencies again (npm ci).',
     );
     const { body } = await kb.ask('GET', '/kb/health');
@@ -41,7 +41,7 @@ const migrations: Gate = {
     await kb.refresh();
     const { body } = await kb.ask('GET', '/kb/stats');
     expectThat(version() === first, `the schema version changed from ${first} to ${version()}`);
-    expectThat(String(body.schema_version) === first, 'the reported schema version is another one');
+    expectThat(String(body.schema_version) === first, 'the reported schema version differs');
     return `Migrations are idempotent (schema version ${first})`;
   },
 };
@@ -66,7 +66,7 @@ const rollback: Gate = {
     const report = await kb.refresh({ mode: 'full' });
     await lab.disturb(kb);
     expectThat(report.warnings.length > 0, 'the rebuild was not reported');
-    expectThat(rows() === before, 'the rebuilt index differs from the one before', 'Run mortise kb repair --deep.');
+    expectThat(rows() === before, 'the rebuilt index differs from the previous one', 'Run mortise kb repair --deep.');
     expectThat((await kb.search('rotated')).results.length === 1, 'the rebuilt index does not find its documents');
     return 'Index rebuilt after its tables were dropped';
   },

@@ -1,6 +1,6 @@
 import type { Fault } from './gate.js';
 
-/** A plugin whose configuration has no limit, in the place of the knowledge base. */
+/** A plugin whose configuration has no limit, instead of the knowledge base. */
 const unlimited = {
   manifest: { key: 'kb-unlimited' },
   definition: { key: 'kb-unlimited' },

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { createKbHost, type KbHost } from 'mortise/contracts/kb/testing';
 
-/** What a gate works with: temporary folders and databases, never the user's. */
+/** The environment of a gate: temporary folders and databases, never those of the user. */
 export interface Lab {
   /** Boots the product over files of a temporary repo; stopped by the runner. */
   boot(
@@ -13,7 +13,7 @@ export interface Lab {
   sql(kb: KbHost, text: string): readonly unknown[][];
   /** The point at which a mutation run injects its fault; does nothing otherwise. */
   disturb(kb: KbHost): Promise<void>;
-  /** The plugin whose configuration is judged. */
+  /** The plugin whose configuration is checked. */
   readonly configured: string;
 }
 
@@ -21,11 +21,11 @@ export interface Gate {
   /** `A1` */
   readonly id: string;
   readonly title: string;
-  /** @returns what was shown @throws GateFailure */
+  /** @returns the evidence @throws GateFailure */
   check(lab: Lab): Promise<string>;
 }
 
-/** A gate that does not hold, and what to do. */
+/** A gate that does not hold, and its remedy. */
 export class GateFailure extends Error {
   readonly remedy: string;
 
@@ -43,7 +43,7 @@ export function expectThat(holds: boolean, message: string, remedy?: string): as
 export interface Fault {
   /** Damages data or changes plugins at the point that the gate offers. */
   disturb?(kb: KbHost, lab: Lab): Promise<void> | void;
-  /** A stand-in whose configuration is judged instead. */
+  /** A replacement whose configuration is checked instead. */
   readonly configured?: string;
   readonly boot?: Parameters<typeof createKbHost>[2];
 }

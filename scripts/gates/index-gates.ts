@@ -21,7 +21,7 @@ const hashes: Gate = {
       const expected = createHash('sha256')
         .update(await readFile(join(kb.root, path)))
         .digest('hex');
-      expectThat(stored === expected, `${path} has another hash`, 'Run mortise kb repair --deep.');
+      expectThat(stored === expected, `the hash of ${path} differs`, 'Run mortise kb repair --deep.');
     }
     return `SHA-256 of ${body.items.length} files`;
   },
@@ -41,8 +41,8 @@ const deletion: Gate = {
     const { results } = await kb.search('Test lynx');
     expectThat(!results.some(({ path }) => path === 'docs/test_delete.md'), 'the deleted file is still found');
     const rows = lab.sql(kb, "select 1 from kb_sources where path = 'docs/test_delete.md'");
-    expectThat(rows.length === 0, 'a row of the deleted file is left', 'Run mortise kb repair.');
-    return 'Nothing of a deleted file is left';
+    expectThat(rows.length === 0, 'a row of the deleted file remains', 'Run mortise kb repair.');
+    return 'No trace of a deleted file remains';
   },
 };
 
@@ -56,8 +56,8 @@ const stability: Gate = {
     await lab.disturb(kb);
     const { body } = await kb.ask('GET', '/kb/stats');
     const [repo] = body.repos;
-    expectThat(first.total_files === second.total_files, 'two full refreshes count other files');
-    expectThat(first.total_chunks === second.total_chunks, 'two full refreshes count other chunks');
+    expectThat(first.total_files === second.total_files, 'two full refreshes count different numbers of files');
+    expectThat(first.total_chunks === second.total_chunks, 'two full refreshes count different numbers of chunks');
     expectThat(
       repo.chunks === second.total_chunks && repo.files === second.total_files,
       'the statistics differ from the refresh',

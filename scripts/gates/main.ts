@@ -39,12 +39,12 @@ async function mutate(chosen: readonly Gate[]): Promise<boolean> {
     try {
       await runGate(gate, faults[gate.id]);
       missed += 1;
-      print(`✗ ${gate.id}: the fault was not noticed`);
+      print(`✗ ${gate.id}: the fault was not detected`);
     } catch (error) {
       print(`✓ ${gate.id} fails: ${(error as Error).message.split('\n')[0]}`);
     }
   }
-  print(`\nFaults noticed: ${chosen.length - missed} of ${chosen.length}`);
+  print(`\nFaults detected: ${chosen.length - missed} of ${chosen.length}`);
   return missed === 0;
 }
 

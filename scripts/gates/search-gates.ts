@@ -75,12 +75,12 @@ const refs: Gate = {
     const { results } = await kb.search('JWT');
     expectThat(results.length === 3, 'a document was not found');
     for (const { evidence_ref: ref, path } of results) {
-      expectThat(/^kb:chunk_[0-9a-f]{16}:.+#L[0-9]+-L[0-9]+$/.test(ref), `${ref} has another form`);
+      expectThat(/^kb:chunk_[0-9a-f]{16}:.+#L[0-9]+-L[0-9]+$/.test(ref), `${ref} has the wrong format`);
       const { body } = await kb.ask('GET', `/kb/evidence?ref=${encodeURIComponent(ref)}`);
       expectThat(body.state === 'current', `${ref} is ${body.state}`);
       expectThat((await readFile(join(kb.root, path), 'utf8')).includes(body.lines), `${ref} cites other lines`);
     }
-    return 'kb:<chunk_id>:<path>#L<start>-L<end>, and it resolves';
+    return 'kb:<chunk_id>:<path>#L<start>-L<end>, and it can be resolved';
   },
 };
 

@@ -64,8 +64,7 @@ const determinism: Gate = {
     const ask = async () => JSON.stringify((await kb.search('lives near trees', { as_of: '2026-01-01' })).results);
     const first = await ask();
     await lab.disturb(kb);
-    for (let round = 0; round < 5; round += 1)
-      expectThat((await ask()) === first, 'the same search gave another answer');
+    for (let round = 0; round < 5; round += 1) expectThat((await ask()) === first, 'repeated searches differ');
     return 'six equal answers';
   },
 };
@@ -81,15 +80,15 @@ const fallback: Gate = {
     const answer = await kb.search('water trees');
     expectThat(
       answer.mode === 'keyword' && answer.degraded?.code === 'embedder_unavailable',
-      'the answer does not say that vectors are missing',
+      'the answer does not report missing vectors',
     );
     expectThat(
       JSON.stringify(answer.results.map(({ path }) => path)) === JSON.stringify(expected.map(({ path }) => path)),
-      'the answer is not that of keywords',
+      'the answer differs from that of the keyword search',
     );
     const { rows } = await kb.host.service('audit').query({ reasonPrefix: 'kb:embedder_unavailable' });
     expectThat(rows.length === 1, `${rows.length} audit rows instead of one`, 'Enable the plugin logbook.');
-    return 'keywords answer, and the audit trail has a row';
+    return 'keyword search answers, and the audit trail has a row';
   },
 };
 

@@ -10,15 +10,15 @@ const features = [
 ];
 
 /**
- * Sends the requests that need none of the plugins which are gone.
+ * Sends the requests that need no deleted plugin.
  * @param {string} origin of a running server
- * @param {ReadonlySet<string>} gone keys of plugins
- * @throws Error with the answer that is not as expected
+ * @param {ReadonlySet<string>} missing keys of plugins
+ * @throws Error with an unexpected answer
  */
-export async function askFeatures(origin, gone) {
+export async function askFeatures(origin, missing) {
   const { status } = await fetch(`${origin}/healthz`);
   if (status !== 200) throw new Error(`GET /healthz answered ${status}`);
-  for (const { uses, ask } of features) if (!uses.some((key) => gone.has(key))) await ask(origin);
+  for (const { uses, ask } of features) if (!uses.some((key) => missing.has(key))) await ask(origin);
 }
 
 /** @param {string} origin */

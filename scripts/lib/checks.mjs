@@ -7,18 +7,18 @@ import { hasLongRounds, isBackendTest, isGatewayTest, listTests, unitTestFilter 
 
 /**
  * @typedef {{ root: string, node: string, interrupts: ReturnType<typeof import('./interrupts.mjs').watchInterrupts>,
- *   args: readonly string[] }} Surroundings `args` go to mocha
+ *   args: readonly string[] }} RunContext `args` go to mocha
  * @typedef {{ passed: number, failed: number }} Totals of tests
  * @typedef {{ ok: boolean, totals?: Totals }} Outcome
- * @typedef {{ title: string, after?: Check, run: (surroundings: Surroundings) => Promise<Outcome> }} Check
- *   `after`: what has to run before this one when it is asked for alone
+ * @typedef {{ title: string, after?: Check, run: (context: RunContext) => Promise<Outcome> }} Check
+ *   `after`: the check that must run before this one when it is selected alone
  */
 
 /** @type {Check} */
 const buildCheck = { title: 'Types and build', run: build };
 
 /**
- * What `npm test` runs, in this order; each is also a command of its own. A new check is a row.
+ * The checks of `npm test`, in this order; each is also a separate command.
  * @type {Readonly<Record<string, Check>>}
  */
 export const checks = {
@@ -66,13 +66,13 @@ export const partialChecks = {
   },
 };
 
-/** For machines where nothing may be stopped and started; the full run is then asked for by name. */
+/** For machines where processes must not be stopped and started; there the full run needs an explicit variable. */
 function isHttpOnly() {
   return process.env.HTTP_ONLY_MODE === '1' && process.env.VERIFY_FULL !== '1';
 }
 
 /**
- * @param {Surroundings} at
+ * @param {RunContext} at
  * @returns {Promise<Outcome>}
  */
 async function build(at) {
@@ -84,7 +84,7 @@ async function build(at) {
 }
 
 /**
- * @param {Surroundings} at
+ * @param {RunContext} at
  * @param {string} script relative to the root
  * @param {readonly string[]} args
  * @returns {Promise<Outcome>}

@@ -8,8 +8,8 @@ const schemaFile = 'config.schema.json';
 const typesFile = 'config.generated.ts';
 
 /**
- * The types of every plugin's configuration; paths are relative to the checkout. A plugin whose contract shows its
- * configuration to others keeps the file in `contract/`.
+ * The types of every plugin's configuration; paths are relative to the checkout. A plugin whose contract exposes its
+ * configuration has the file in `contract/`.
  * @param {string} checkout
  */
 export async function configTypes(checkout) {

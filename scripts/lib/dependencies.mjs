@@ -36,7 +36,7 @@ function isComplete(root, locked) {
  * @param {string} root
  */
 export function dependenciesCurrent(root) {
-  // A linked node_modules belongs to another checkout: it is used as it is and never installed into.
+  // A linked node_modules belongs to another checkout: it is used unchanged and never installed into.
   if (isLink(join(root, 'node_modules'))) return existsSync(join(root, 'node_modules'));
   const stamp = readJson(stampFile(root));
   const locked = lockfile(root);

@@ -127,7 +127,7 @@ function exists(pid) {
 }
 
 /**
- * Removes the lock of a dead holder. Two waiters may detect it at once, and the slower must not remove the lock that the
+ * Removes the lock of a dead holder. Two waiters may detect it at the same time, and the slower must not remove the lock that the
  * faster has placed since: only the waiter that creates the folder named after the dead lock's id may remove it.
  * @param {string} path
  * @param {Owner} dead
@@ -158,7 +158,7 @@ function remove(path, dead) {
  * @param {Owner} owner
  */
 function discard(path, owner) {
-  const gone = `${path}.gone-${owner.id}`;
-  renameSync(path, gone);
-  rmSync(gone, { recursive: true, force: true });
+  const discarded = `${path}.gone-${owner.id}`;
+  renameSync(path, discarded);
+  rmSync(discarded, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@ import net from 'node:net';
 
 /**
  * Loaded into the unit test run, which must not need a network or a database: code that connects or listens fails, with the
- * name of its test. Pipes to child processes are allowed.
+ * name of the test. Pipes to child processes are allowed.
  */
 for (const [owner, member] of /** @type {const} */ ([
   [net.Socket, 'connect'],
@@ -10,7 +10,7 @@ for (const [owner, member] of /** @type {const} */ ([
 ])) {
   Object.defineProperty(owner.prototype, member, {
     value() {
-      throw new Error(`a unit test may not ${member}: what needs a network or a database is an integration test`);
+      throw new Error(`a unit test may not ${member}: tests that need a network or a database are integration tests`);
     },
   });
 }

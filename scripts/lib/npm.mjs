@@ -71,11 +71,11 @@ export function cacheOptions(root, environment = process.env, home = homedir()) 
  * @param {string} node
  */
 function locateNpm(node) {
-  const beside = dirname(process.execPath);
+  const nodeFolder = dirname(process.execPath);
   const scripts = [
     process.env.npm_execpath,
-    join(beside, 'node_modules', 'npm', 'bin', 'npm-cli.js'),
-    join(beside, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
+    join(nodeFolder, 'node_modules', 'npm', 'bin', 'npm-cli.js'),
+    join(nodeFolder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
   ];
   // npm_execpath may also name another package manager.
   const script = scripts.find((path) => path && basename(path) === 'npm-cli.js' && existsSync(path));

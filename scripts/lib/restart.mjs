@@ -2,7 +2,7 @@
 const restartRequested = 75;
 const crashSignals = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
 
-/** Enough to disable two crashing plugins one after the other, and then all that are not required. */
+/** Enough to disable two crashing plugins in turn, and then all optional plugins. */
 export const restartsAllowed = 3;
 /** Window in milliseconds in which restarts are counted. */
 const restartWindow = 600_000;
@@ -21,7 +21,7 @@ export function isWorthRestart({ code, signal }) {
 
 /**
  * @param {End} end
- * @returns {string} a description for people
+ * @returns {string} a readable description
  */
 export function describeEnd({ code, signal }) {
   if (signal === 'SIGKILL') return 'the server was killed by SIGKILL, from outside or for lack of memory';

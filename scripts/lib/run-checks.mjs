@@ -2,7 +2,7 @@ import { watchInterrupts } from './interrupts.mjs';
 import { prepare } from './prepare.mjs';
 
 /**
- * Sets up what is missing and runs the checks in order, the later ones too when an earlier one fails.
+ * Sets up what is missing and runs all checks in order, even after a failure.
  * @param {string} root
  * @param {readonly import('./checks.mjs').Check[]} checks
  * @param {readonly string[]} args for mocha

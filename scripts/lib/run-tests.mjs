@@ -12,11 +12,11 @@ import { runsAlone } from './select-tests.mjs';
 /**
  * @typedef {{ files: string[], alone: boolean, cost: number }} Batch files that one mocha process runs
  * @typedef {{ event: 'begin' | 'pass' | 'fail' | 'end', file?: string, title?: string, ms?: number, error?: string }} Event
- *   one line of what test-reporter.cjs writes
+ *   one line of test-reporter.cjs
  * @typedef {{ where: string, error: string }} Failed
  */
 
-/** Milliseconds that the files of one process should take together: short enough to keep all processes busy to the end. */
+/** Target duration of the files of one process, in milliseconds: short enough to keep all processes busy to the end. */
 const batchCost = 15_000;
 /** Loading the platform costs about half a second per process, so small files share one. */
 const batchFiles = 12;
@@ -25,11 +25,11 @@ const batchFiles = 12;
 const timesFile = (root) => join(root, 'dist', '.test-times.json');
 
 /**
- * Runs test files in several mocha processes that share one PostgreSQL server, and those that have to run alone after
- * them, one process at a time.
- * @param {import('./checks.mjs').Surroundings} at
+ * Runs test files in concurrent mocha processes that share one PostgreSQL server; then, in one process at a time, those
+ * that must run alone.
+ * @param {import('./checks.mjs').RunContext} at
  * @param {{ files: readonly string[], database?: boolean, load?: readonly string[], env?: NodeJS.ProcessEnv }} options `database`: whether the tests
- *   may use PostgreSQL, default true; `load`: modules that come before everything else
+ *   may use PostgreSQL, default true; `load`: modules that are imported first
  * @returns {Promise<import('./checks.mjs').Outcome>}
  */
 export async function runTests(at, { files, database = true, load = [], env: more = {} }) {
@@ -37,7 +37,7 @@ export async function runTests(at, { files, database = true, load = [], env: mor
   const folder = mkdtempSync(join(tmpdir(), 'mortise-results-'));
   const memory = temporaryInMemory();
   const postgres = database ? await startSharedPostgres(at, memory) : undefined;
-  // A fifth of the processor time of a short process is compiling the same sources.
+  // Compiling the same sources takes a fifth of the CPU time of a short process.
   const cache = { NODE_COMPILE_CACHE: join(at.root, 'dist', '.compile-cache') };
   const env = { ...environmentWith(at.node), ...cache, ...memory, ...postgres?.env, ...more };
   const times = readJson(timesFile(at.root)) ?? {};
@@ -70,9 +70,9 @@ export async function runTests(at, { files, database = true, load = [], env: mor
     const failed = events.filter(({ event }) => event === 'fail');
     passed += events.filter(({ event }) => event === 'pass').length;
     failures.push(...failed.map(({ file, title, error = '' }) => ({ where: `${file}: ${title}`, error })));
-    // A process that could not load a file, that died, or that did not end by itself is a failure of its own.
+    // A process that could not load a file, died, or did not end by itself is an additional failure.
     const ended = events.at(-1)?.event === 'end';
-    if (!ended || (child.code !== 0 && failed.length === 0)) failures.push(brokenOff(batch, child, events));
+    if (!ended || (child.code !== 0 && failed.length === 0)) failures.push(abortedRun(batch, child, events));
   };
   /** @type {Record<string, number>} */
   const spentOn = {};
@@ -100,7 +100,7 @@ export async function runTests(at, { files, database = true, load = [], env: mor
 }
 
 /**
- * Paths select among the files, as source or compiled file or as folder; everything else is for mocha.
+ * Paths (of a source, a compiled file or a folder) select files; other arguments are passed to mocha.
  * @param {readonly string[]} args
  * @param {readonly string[]} files
  */
@@ -117,8 +117,8 @@ function readArguments(args, files) {
 const memoryBytes = 4 * 1024 ** 3;
 
 /**
- * Temporary files in memory where Linux has room for them and lets programs run there: a SQLite database waits for the
- * disk at every commit, and the tests create hundreds.
+ * Temporary files in memory, if Linux has enough of it and allows execution there: a SQLite database waits for the disk
+ * at every commit, and the tests create hundreds.
  * @returns {NodeJS.ProcessEnv}
  */
 function temporaryInMemory() {
@@ -131,16 +131,16 @@ function temporaryInMemory() {
   return !mount || /\bnoexec\b|\bro\b/.test(mount) || bavail * bsize < memoryBytes ? {} : { TMPDIR: folder };
 }
 
-/** Half of what tests do is waiting, so there are more processes than cores. */
+/** Tests wait half of the time, so there are more processes than cores. */
 function jobs() {
   return Number(process.env.MORTISE_TEST_JOBS) || availableParallelism() + 2;
 }
 
 /**
- * Files of one folder stay together until they are too many or take too long; the longest batches come first.
+ * Files of one folder share a batch, up to its limits; the longest batches run first.
  * @param {string} root
  * @param {readonly string[]} files
- * @param {Readonly<Record<string, number>>} times milliseconds that a file took the last time
+ * @param {Readonly<Record<string, number>>} times duration of each file in its last run, milliseconds
  * @returns {Batch[]}
  */
 function makeBatches(root, files, times) {
@@ -148,7 +148,7 @@ function makeBatches(root, files, times) {
   const batches = [];
   for (const file of files) {
     const alone = runsAlone(file);
-    // A file that never ran is judged by its size: 250 ms per kilobyte.
+    // A new file is estimated at 250 ms per kilobyte.
     const cost = times[file] ?? statSync(join(root, file)).size / 4;
     const last = batches.at(-1);
     const fits =
@@ -185,7 +185,7 @@ async function inParallel(items, limit, run) {
 function readEvents(path) {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n');
-  // The last line may be cut short.
+  // The last line may be truncated.
   return lines.flatMap((line) => {
     try {
       return [JSON.parse(line)];
@@ -201,7 +201,7 @@ function readEvents(path) {
  * @param {readonly Event[]} events
  * @returns {Failed}
  */
-function brokenOff(batch, { code, signal, output }, events) {
+function abortedRun(batch, { code, signal, output }, events) {
   const last = events.at(-1);
   const how = signal ? `by ${signal}` : `with code ${code}`;
   const at =
@@ -235,15 +235,15 @@ function rememberTimes(root, times) {
   try {
     writeJson(timesFile(root), times);
   } catch {
-    // Only the order of the next run depends on it.
+    // It affects only the order of the next run.
   }
 }
 
 /**
- * @param {import('./checks.mjs').Surroundings} at
+ * @param {import('./checks.mjs').RunContext} at
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<{ env: NodeJS.ProcessEnv, stop: () => Promise<void> } | undefined>} undefined when the tests are to use
- *   a server that runs already, or none
+ * @returns {Promise<{ env: NodeJS.ProcessEnv, stop: () => Promise<void> } | undefined>} undefined when the tests use
+ *   a running server, or none
  */
 async function startSharedPostgres({ root, node }, env) {
   const engines = process.env.TEST_DATABASE_ENGINES;
@@ -259,7 +259,7 @@ async function startSharedPostgres({ root, node }, env) {
     new Promise((resolve) => createInterface({ input: child.stdout }).once('line', (line) => resolve([line]))),
     ended.then(() => [undefined]),
   ]);
-  // Without it every test that needs the server says why it could not start.
+  // Without it every test that needs the server reports why it could not start.
   if (!port) return undefined;
   return {
     env: { MORTISE_TEST_POSTGRES_PORT: port },

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listSources } from './sources.mjs';
 
-/** Tests that start builds: they run one after another when the others have ended. */
+/** Tests that start builds: they run sequentially after all others. */
 const alone = /^dist\/test\/launcher\//;
 
-/** Everything about memories, and what of it stops and starts a memory backend, or the worker that delivers to it. */
+/** Tests of memories, and those that stop and start a memory backend or the worker that delivers to it. */
 const gateway = [
   /^dist\/plugins\/(logbook|logbook-tools|mcp-[^/]+|memory-[^/]+|evidence-store|text-analysis)\/test\//,
   /^dist\/test\/(memory|conformance)\//,
@@ -26,7 +26,7 @@ export const isGatewayTest = (file) => gateway.some((pattern) => pattern.test(fi
 export const isBackendTest = (file) => backend.some((pattern) => pattern.test(file));
 
 /**
- * The compiled test files, relative to the root; fixtures are none.
+ * The compiled test files, relative to the root, without fixtures.
  * @param {string} root
  */
 export function listTests(root) {
@@ -42,7 +42,7 @@ export function listTests(root) {
 }
 
 /**
- * Tests whose size rounds.ts decides.
+ * Tests whose number of rounds rounds.ts sets.
  * @param {string} root
  */
 export const hasLongRounds = (root) => (/** @type {string} */ file) =>
@@ -56,14 +56,14 @@ const opens = new RegExp(
     `(from|import) '(node:(net|http|child_process|worker_threads)|better-sqlite3|pg|undici|ws)'`,
   ].join('|'),
 );
-/** Of what the testing entries of the SDK and of contracts export, these need neither. */
+/** Exports of the testing entries of the SDK and of contracts that need neither. */
 const pureHelpers = new Set(['memoryItem', 'rounds', 'seededRandom', 'silentLog', 'until', 'wait', 'waitFor']);
 const testingImports = /import \{([^}]*)\} from 'mortise\/[^']*testing'/g;
 const relativeImports = /(?:from|import) '(\.[^']+)'/g;
 
 /**
  * Whether a test file and its helpers, the modules that it imports from `test` and `testing` folders, open no database and no port and
- * start no process. What this overlooks fails when it runs: see no-network.mjs.
+ * start no process. Tests that it misjudges fail at run time: see no-network.mjs.
  * @param {string} root
  */
 export function unitTestFilter(root) {

@@ -22,7 +22,7 @@ export const settingsPage = 'config/README.md';
 
 const begin = '<!-- Generated from the schemas by `npm run generate`: do not edit below this line. -->';
 
-/** Variables that are read before there are settings, or beside them. */
+/** Variables that are not settings, or are read before them. */
 const variables = [
   ['MORTISE_CONFIG_DIR', '`config`', 'folder of the configuration files'],
   ['MORTISE_ENV_FILE', '`.env`', 'file with variables, in the working directory; those of the process win'],
@@ -32,16 +32,16 @@ const variables = [
     'how long a plugin may block the event loop before the process restarts without it; `0` turns the watchdog off',
   ],
   ['MORTISE_SAFE_MODE', '', '`1` starts the required plugins only'],
-  ['MORTISE_API_BASE', '', 'address of the server that the command line asks'],
+  ['MORTISE_API_BASE', '', 'address of the server that the command line calls'],
   [
     'OTEL_…',
     '',
-    'tracing: the variables of the OpenTelemetry SDK that the process is started with (see `core/telemetry/README.md`); without one no trace is recorded, and `traceparent` is continued all the same',
+    'tracing: the variables of the OpenTelemetry SDK that the process is started with (see `core/telemetry/README.md`); without them no trace is recorded, but `traceparent` is still propagated',
   ],
 ];
 
 /**
- * The settings page: the text that people wrote, and every setting with default, variables and plugin.
+ * The settings page: its manual text, and every setting with default, variables and plugin.
  * @param {string} checkout
  */
 export function settingsPageText(checkout) {
@@ -51,13 +51,13 @@ export function settingsPageText(checkout) {
   ];
   for (const key of readdirSync(join(checkout, 'plugins')).sort()) {
     const schema = readIfPresent(join(checkout, 'plugins', key, 'config.schema.json'));
-    // Without a manifest it is no plugin.
+    // A folder without a manifest is not a plugin.
     if (schema && existsSync(join(checkout, 'plugins', key, 'plugin.json')))
       sections.push(section(key, `${key}.json`, schema, `Plugin \`${key}\``));
   }
   const other = ['| variable | default | meaning |', '| --- | --- | --- |', ...variables.map((cells) => row(cells))];
   const head = ['## All settings', '', 'A setting is named `<owner>.<property>`, as `mortise config` prints it.'];
-  const rest = ['### Variables beside the settings', '', ...other];
+  const rest = ['### Other variables', '', ...other];
   return [written, '', begin, '', ...head, '', sections.join('\n\n'), '', ...rest, ''].join('\n');
 }
 
@@ -72,7 +72,7 @@ function section(owner, file, schema, title) {
   const poll = names(schema['x-file']?.pollEnv);
   const where = [
     `File \`${file}\`${named.length > 0 ? `, or what ${code(named)} names` : ''}.`,
-    ...(poll.length > 0 ? [`${code(poll)}: milliseconds between two looks at it, 0 = only when asked.`] : []),
+    ...(poll.length > 0 ? [`${code(poll)}: poll interval in milliseconds, 0 = only on request.`] : []),
   ];
   const rows = settings(schema, [owner]).map((cells) => row(cells));
   const head = ['| setting | default | variables | value |', '| --- | --- | --- | --- |'];
@@ -80,7 +80,7 @@ function section(owner, file, schema, title) {
 }
 
 /**
- * One row for each property that is no object with members of its own.
+ * One row for each property, except objects with listed members.
  * @param {Schema} schema
  * @param {readonly string[]} path
  * @returns {string[][]}

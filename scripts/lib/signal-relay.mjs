@@ -1,6 +1,6 @@
 /**
  * One Ctrl-C may arrive several times: from the terminal, which signals the whole group, and from npm, which forwards it.
- * For the server a second one means "exit at once", so repeats within this time in milliseconds are dropped.
+ * For the server a second one means "exit immediately", so repeats within this time in milliseconds are dropped.
  */
 export const repeatWindow = 1_000;
 

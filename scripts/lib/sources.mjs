@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What is remembered of a file: size, times of content and of inode in milliseconds, SHA-256 of the content.
+ * The record of a file: size, times of content and of inode in milliseconds, SHA-256 of the content.
  * @typedef {[size: number, modified: number, changed: number, hash: string]} Entry
  */
 

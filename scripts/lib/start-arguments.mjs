@@ -1,4 +1,4 @@
-/** Options of every command that have a value; a server that is started needs the address alone. */
+/** Options of every command that have a value; a started server needs only the address. */
 const valued = new Set(['--api-base', '--api-key', '--admin-key', '--locale']);
 
 /**

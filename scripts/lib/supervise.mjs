@@ -67,10 +67,10 @@ export async function supervise(node, args, { say, note = noCrashNote() }) {
 function run(node, args, { crashed, onStart }) {
   return new Promise((resolve, reject) => {
     const server = spawn(node, [...nodeFlags(), ...args], {
-      // On Windows a detached process gets a console window of its own.
+      // On Windows a detached process gets a new console window.
       detached: !windows,
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-      // What this launcher may itself have inherited says nothing about its server.
+      // An inherited value does not apply to this server.
       env: { ...process.env, MORTISE_SUPERVISED: '1', MORTISE_CRASHED: crashed ? '1' : undefined },
     });
     onStart(server);

@@ -2,12 +2,12 @@ const { appendFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { reporters, Runner } = require('mocha');
 
-/** After the last test nothing should keep the process alive; what does is reported after this many milliseconds. */
+/** Milliseconds after the last test at which resources that keep the process alive are reported. */
 const lingerLimit = 10_000;
 
 /**
- * Shows the tests as they run, and appends a line of JSON per event to the file named by MORTISE_TEST_RESULTS, so that a
- * process that dies leaves what it reached. See the type Event in run-tests.mjs.
+ * Prints the tests as they run, and appends a line of JSON per event to the file named by MORTISE_TEST_RESULTS, so that
+ * the progress of a process that dies is known. See the type Event in run-tests.mjs.
  */
 module.exports = class TestReporter extends reporters.Spec {
   /**
@@ -28,7 +28,7 @@ module.exports = class TestReporter extends reporters.Spec {
       const line = JSON.stringify({ event, ...about, ...more });
       appendFileSync(String(process.env.MORTISE_TEST_RESULTS), `${line}\n`);
     };
-    /** Milliseconds since the end of the test before, so that hooks count too. */
+    /** Milliseconds since the end of the previous test, so that hooks count too. */
     const spent = () => {
       const before = last;
       last = performance.now();
@@ -47,7 +47,7 @@ module.exports = class TestReporter extends reporters.Spec {
   }
 
   /**
-   * The totals are those of all processes, which the caller prints; the differences that a failure shows come here.
+   * Prints the differences of failed assertions; the caller prints the totals of all processes.
    * @override
    */
   epilogue() {

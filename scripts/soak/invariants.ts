@@ -6,7 +6,7 @@ const rules: Readonly<Record<string, string>> = {
   'rows are numbered from 0 without gaps': `select s.id from {realtime.sessions} s
     left join {realtime.messages} m on m.session_id = s.id group by s.id, s.next_seq
     having count(m.id) <> s.next_seq or coalesce(max(m.seq), -1) <> s.next_seq - 1 or coalesce(min(m.seq), 0) <> 0`,
-  'a claim has an end, and nothing else has': `select id from {realtime.sessions}
+  'a session has an expiry if and only if it is claimed': `select id from {realtime.sessions}
     where (lock_token is null) <> (lease_expires_at is null)`,
   'a session has at most one running turn under its claim': `select t.session_id as id from {realtime.turns} t
     join {realtime.sessions} s on s.id = t.session_id and s.lease_epoch = t.lease_epoch

@@ -46,7 +46,7 @@ const faults: Readonly<Record<string, SessionFault>> = {
   },
 };
 
-/** What a session looks like: its number and its rows. */
+/** The state of each session: its next number and its rows. */
 async function look({ tables }: Stage, prefix: string): Promise<ReadonlyMap<string, string>> {
   const { rows } = await tables.statement<{ id: string; next_seq: number; rows: number; last: string | null }>(
     `select s.id, s.next_seq, (select count(*) from {realtime.messages} m where m.session_id = s.id) as rows,
@@ -61,7 +61,7 @@ function different(before: ReadonlyMap<string, string>, after: ReadonlyMap<strin
   return [...new Set([...before.keys(), ...after.keys()])].filter((id) => before.get(id) !== after.get(id)).length;
 }
 
-/** Opens turns in a process, lets `lose` take their sessions away, and has the process write all the same. */
+/** Opens turns in a process, takes their sessions away with `lose`, and makes the process write anyway. */
 async function inProcess(
   stage: Stage,
   fault: string,
@@ -85,7 +85,7 @@ async function inProcess(
   }
 }
 
-/** Writes of owners that lost their session in every way there is. None may land. */
+/** Writes of owners that lost their session in every possible way. None may be stored. */
 export async function staleWrites(stage: Stage): Promise<readonly StaleWrites[]> {
   const host = await openSessions(stage.env, 30);
   const rival = host.service('sessions');
@@ -110,7 +110,7 @@ export async function staleWrites(stage: Stage): Promise<readonly StaleWrites[]>
   return results;
 }
 
-/** The owner loses its database, and has it back when others have taken over. */
+/** The owner loses its database connection, and regains it after others have taken over. */
 async function cutOff(stage: Stage, rival: SessionsService): Promise<StaleWrites> {
   const { DATABASE_HOST = '', DATABASE_PORT = '' } = stage.env;
   const proxy = await openProxy(DATABASE_HOST, Number(DATABASE_PORT));

@@ -21,7 +21,7 @@ export class WorkerProcess {
     this.child.send(order);
   }
 
-  /** Gives an order and waits for its answer. */
+  /** Sends an order and waits for its answer. */
   async ask<Answer>(order: Order): Promise<Answer> {
     await this.#ready;
     const answered = once(this.child, 'message');

@@ -3,14 +3,14 @@ import type { OpenTurn } from 'mortise/contracts/sessions';
 import { openSessions, question } from './stage.js';
 
 export type Order =
-  /** Opens a turn in each session and keeps it. */
+  /** Opens a turn in each session and keeps it open. */
   | { readonly do: 'open'; readonly sessionIds: readonly string[] }
   /** Appends to each open turn, then closes it. */
   | { readonly do: 'write' }
   /** Writes whole turns into each session until it is killed. */
   | { readonly do: 'run'; readonly sessionIds: readonly string[]; readonly seed: number };
 
-/** How often each outcome came: `written`, or the code of the error. */
+/** Number of writes by outcome: `written`, or the code of the error. */
 export type Outcomes = Readonly<Record<string, number>>;
 
 const [env = '{}', ttlSeconds = '30'] = process.argv.slice(2);

@@ -41,7 +41,7 @@ describe('curl', function () {
       const json = ['--header', 'Content-Type: application/json'];
       const resultOf = ({ body }: Reply) => body.result as { readonly content: readonly { readonly text: string }[] };
 
-      it('lists tools, with and without a content type of JSON', async () => {
+      it('lists tools with and without a JSON content type', async () => {
         const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
         for (const args of [json, []]) {
           const { status, body } = await send(list, ...args);
@@ -75,12 +75,12 @@ describe('curl', function () {
         });
       });
 
-      it('treats a body with both forms as JSON-RPC', async () => {
+      it('treats a body that has both forms as JSON-RPC', async () => {
         const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/list', tool: 'memory_query' }, ...json);
         expect(body).to.include({ jsonrpc: '2.0' });
       });
 
-      it('gets errors in a form that programs can read', async () => {
+      it('gets machine-readable errors', async () => {
         const { body } = await send(
           { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory_store' } },
           ...json,
@@ -94,7 +94,7 @@ describe('curl', function () {
         expect([broken.status, (broken.body.error as Reply['body']).code]).to.deep.equal([400, -32700]);
       });
 
-      it('sends a preflight as a browser does', async () => {
+      it('gets the CORS headers that a browser preflight needs', async () => {
         const preflight = ['Origin: http://localhost:3000', 'Access-Control-Request-Method: POST'];
         const { status, headers } = await curl(
           '--request',
@@ -107,7 +107,7 @@ describe('curl', function () {
         expect(headers).to.include('access-control-allow-headers: content-type, authorization, mcp-session-id');
       });
 
-      it('uses a session until it ends it', async () => {
+      it('uses a session until it deletes it', async () => {
         const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
         const { headers } = await send(initialize, ...json);
         const session = ['--header', `Mcp-Session-Id: ${/mcp-session-id: (\S+)/.exec(headers)?.[1]}`];

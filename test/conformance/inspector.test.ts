@@ -105,13 +105,13 @@ describe('the MCP inspector', function () {
     expect(JSON.stringify(resultOf(prompt).messages)).to.include("arg1='one', arg2='two'");
   });
 
-  it('follows a task to its end', async () => {
+  it('polls a task until it completes', async () => {
     const args = ['--tool-name', 'slow_compute', '--tool-args-json', '{"seconds":0.1,"label":"later"}'];
     const result = resultOf(await inspect(fixtures, 'tools/call', ...args, '--protocol-era', 'modern'));
     expect(result.content[0]?.text).to.equal('done later');
   });
 
-  it('gets an answer to every one of many calls', async () => {
+  it('gets an answer to each of many concurrent calls', async () => {
     const load = ['--load', '--load-requests', '200', '--load-concurrency', '16'];
     const { exitCode, stdout, stderr } = await inspect(
       fixtures,

@@ -26,7 +26,7 @@ const plugins = [
   'workspace',
 ];
 
-describe('prompts, variables, skills and workspace as they are shipped', () => {
+describe('prompts, variables, skills and workspace as shipped', () => {
   oneDatabase((engine) => {
     const workspace = temporaryFolder('acceptance');
     let host: TestHost;
@@ -40,7 +40,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
     });
     after(() => host.stop());
 
-    /** Starts it again with other settings. */
+    /** Restarts the host with other settings. */
     async function restart(env: Readonly<Record<string, string>>): Promise<void> {
       await host.stop();
       await open(env);
@@ -49,7 +49,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
     const get = async <T = JsonObject>(path: string): Promise<T> => (await (await host.fetch(path)).json()) as T;
     const send = (method: string, path: string, body: unknown) =>
       host.fetch(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-    /** With a path that `fetch` would resolve. */
+    /** Sends the path unchanged; `fetch` would normalize it. */
     const rawGet = (path: string) =>
       new Promise<string>((done, fail) => {
         const { hostname, port } = new URL(host.origin);
@@ -73,7 +73,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       await writeFile(join(workspace, 'prompts', name), content);
     };
 
-    it('A34 refuses a prompt mode that is none, and stores nothing', async () => {
+    it('A34 refuses an unknown prompt mode and stores nothing', async () => {
       for (const mode of [null, 7, 'x']) {
         expect(await errorOf(await process('a34', { prompt_mode: mode })), String(mode)).to.deep.include({
           status: 400,
@@ -83,7 +83,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       expect(await chatOf('a34')).to.equal(undefined);
     });
 
-    it('A36 A37 A38 keeps a collaboration mode in Codex mode, and accepts none in another', async () => {
+    it('A36 A37 A38 keeps the collaboration mode in Codex mode, and refuses one in other modes', async () => {
       const plan = await process('a36', { prompt_mode: 'codex', collaboration_event: 'set_plan' });
       expect(plan.status).to.equal(200);
       const meta = async () => (await chatOf('a36'))?.meta as JsonObject;
@@ -101,7 +101,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       });
     });
 
-    it('A47 masks variables, keeps them when the masks come back, and gives them to commands', async () => {
+    it('A47 masks variables, keeps values whose masks are sent back, and passes them to commands', async () => {
       expect((await send('PUT', '/envs', { A_TOKEN: 'abcdefgh', B: '1' })).status).to.equal(200);
       const variables = async () => {
         const listed = await get<{ readonly key: string; readonly value: string }[]>('/envs');
@@ -121,7 +121,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       }
     });
 
-    it('lists page by page where asked to, and refuses a bad limit or cursor', async () => {
+    it('pages lists on request, and refuses an invalid limit or cursor', async () => {
       const { files } = await get<{ files: readonly { path: string }[] }>('/workspace/files');
       expect(files.length).to.be.greaterThan(2);
       const first = await host.fetch('/workspace/files?limit=2');
@@ -136,7 +136,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       }
     });
 
-    it('A49 A50 confines paths, and checks documents of the workspace', async () => {
+    it('A49 A50 confines paths to the workspace and validates its documents', async () => {
       expect(await rawGet('/workspace/files/%2e%2e/oops')).to.contain('"invalid_path"');
       expect(
         await errorOf(await send('PUT', '/workspace/files/config/active-llm.json', { provider_id: 'openai' })),
@@ -177,7 +177,7 @@ describe('prompts, variables, skills and workspace as they are shipped', () => {
       );
     });
 
-    it('A25 refuses a tool that is switched off, with an audit row', async function off() {
+    it('A25 refuses a disabled tool, with an audit row', async function off() {
       this.timeout(30_000);
       await restart({ MORTISE_DISABLED_TOOLS: 'shell,edit' });
       const refused = await host.post('/agent/process', { ...named('a25'), shell: [{ command: 'true' }] });

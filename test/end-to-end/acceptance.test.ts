@@ -40,7 +40,7 @@ interface Reply {
   readonly events: readonly ShownEvent[];
 }
 
-/** Events with adjacent deltas as one, and without the ids of the turn. */
+/** Events with adjacent deltas merged and without turn ids. */
 function joined(events: readonly ShownEvent[]): readonly object[] {
   const whole: ShownEvent[] = [];
   for (const event of events) {
@@ -55,9 +55,9 @@ function joined(events: readonly ShownEvent[]): readonly object[] {
   });
 }
 
-describe('the agent gateway as it is shipped', () => {
+describe('the agent gateway as shipped', () => {
   for (const variable of ['MORTISE_API_KEY', 'NEXTAI_API_KEY']) {
-    it(`A01 A02 A03 asks for the key of ${variable}, but for what is public`, async function keyed() {
+    it(`A01 A02 A03 requires the key of ${variable} on all but public routes`, async function keyed() {
       this.timeout(30_000);
       const host = await createTestHost({ plugins, env: { [variable]: 'k' } });
       const get = (path: string, headers = {}) => host.fetch(path, { headers });
@@ -131,7 +131,7 @@ describe('the agent gateway as it is shipped', () => {
     const statuses = async () =>
       (await get<{ status: string }[]>(`/chats/${(await current())?.id}/turns`)).map(({ status }) => status);
 
-    it('A04 refuses a page of another origin, before a turn', async () => {
+    it('A04 refuses a page of another origin before a turn starts', async () => {
       const body = { ...named, input: [user('x')] };
       expect(await errorOf(await host.post('/agent/process', body, { origin: 'http://evil.example' }))).to.include({
         status: 403,
@@ -180,19 +180,19 @@ describe('the agent gateway as it is shipped', () => {
         { status: 400, message: 'only one shortcut tool key is allowed' },
       ],
     ];
-    it('A06 A16 A17 A18 A21 A22 A24 refuses malformed requests with a sentence', async () => {
+    it('A06 A16 A17 A18 A21 A22 A24 refuses malformed requests with a readable message', async () => {
       for (const [id, path, body, error] of refusals) {
         expect(await errorOf(await host.post(path, body)), id).to.deep.include(error);
       }
     });
 
-    it('A05 refuses another type than JSON', async () => {
+    it('A05 refuses a content type other than JSON', async () => {
       const headers = { 'content-type': 'text/plain' };
       const sent = await host.fetch('/agent/process', { method: 'POST', headers, body: '{}' });
       expect(await errorOf(sent)).to.include({ status: 415, code: 'unsupported_media_type' });
     });
 
-    it('A07 A08 creates a chat with all of its members, and overwrites it by its id', async () => {
+    it('A07 A08 creates a chat with all its members, and overwrites it by id', async () => {
       const made = (await (await host.post('/chats', named)).json()) as Chat;
       expect(made).to.have.all.keys(
         ...['id', 'name', 'session_id', 'user_id', 'channel', 'created_at', 'updated_at', 'meta'],
@@ -205,7 +205,7 @@ describe('the agent gateway as it is shipped', () => {
       expect(await messages()).to.have.length(2);
     });
 
-    it('A09 A10 deletes no default chat, and reports an unknown one', async () => {
+    it('A09 A10 does not delete the default chat, and reports an unknown chat', async () => {
       const { id } = (await (await host.post('/chats', named)).json()) as Chat;
       expect(await errorOf(await host.post('/chats/batch-delete', ['chat-default', id]))).to.include({
         status: 400,
@@ -222,7 +222,7 @@ describe('the agent gateway as it is shipped', () => {
       }
     });
 
-    it('A11 A12 answers, whole and as a stream', async () => {
+    it('A11 A12 answers in one body and as a stream', async () => {
       const whole = await ask('hello smoke');
       expect(Object.keys(whole)).to.deep.equal(['reply', 'events']);
       expect(whole.reply).to.equal('Echo: hello smoke');
@@ -235,7 +235,7 @@ describe('the agent gateway as it is shipped', () => {
       expect((await messages()).map(([role]) => role)).to.deep.equal(['user', 'assistant']);
     });
 
-    it('A13 A14 cuts text between characters, names the chat, and sends earlier turns', async () => {
+    it('A13 A14 splits text between characters, names the chat, and sends earlier turns', async () => {
       const { events } = await ask('你好，做个自我介绍');
       expect(events.flatMap(({ delta }) => delta ?? [])).to.deep.equal(['Echo: 你好，做个自', '我介绍']);
       expect((await current())?.name).to.equal('你好，做个自我介绍');
@@ -244,7 +244,7 @@ describe('the agent gateway as it is shipped', () => {
       expect((await ask('two')).reply).to.equal('Echo: one two');
     });
 
-    it('A15 begins a new chat', async () => {
+    it('A15 starts a new chat', async () => {
       await ask('before');
       const before = (await current())?.id;
       const { reply, events } = await ask('  /NEW ');
@@ -274,7 +274,7 @@ describe('the agent gateway as it is shipped', () => {
       expect(body.events.find(({ type }) => type === 'tool_result')?.tool_result?.ok).to.equal(true);
     });
 
-    it('A23 writes nothing through a link that leads out of the workspace', async () => {
+    it('A23 does not write through a link that leads out of the workspace', async () => {
       const outside = join(host.dataDir, 'data', 'outside');
       await mkdir(outside);
       await writeFile(join(outside, 'x'), 'old\n');
@@ -287,7 +287,7 @@ describe('the agent gateway as it is shipped', () => {
       });
     });
 
-    it('A29 ends after fifty steps', async () => {
+    it('A29 ends a turn after fifty steps', async () => {
       await useFake();
       let step = 0;
       upstream.always(() => {
@@ -310,7 +310,7 @@ describe('the agent gateway as it is shipped', () => {
       expect(await messages()).to.deep.equal([['user', 'go'], limit, ['user', 'go'], limit]);
     }).timeout(60_000);
 
-    it('A64 runs two turns of a session one after the other', async () => {
+    it('A64 runs two turns of a session sequentially', async () => {
       await useFake();
       const gate = createGate();
       const slow = async function* () {
@@ -358,7 +358,7 @@ describe('the agent gateway as it is shipped', () => {
       ]);
     });
 
-    it('has the same events streamed or not, but for how deltas are cut', async () => {
+    it('has the same events with and without streaming, except for the boundaries of deltas', async () => {
       await useFake();
       const call = (id: string, text: string) => openAi.asksFor([id, 'shell', JSON.stringify({ command: text })]);
       const scripts = [

@@ -29,7 +29,7 @@ const plugins = [
   'workspace',
 ];
 
-describe('attacks on what a person has stored (M10)', function () {
+describe('attacks on stored data (M10)', function () {
   this.timeout(120_000);
   const folder = temporaryFolder('attacks');
   const [workspace, outside] = [join(folder, 'workspace'), join(folder, 'outside')];
@@ -58,8 +58,8 @@ describe('attacks on what a person has stored (M10)', function () {
     );
     return response.text();
   };
-  /** With a path that `fetch` would resolve before it is sent. */
-  const rawly = (method: string, path: string, body: string) =>
+  /** Sends the path unchanged; `fetch` would normalize it. */
+  const rawSend = (method: string, path: string, body: string) =>
     new Promise<string>((done, fail) => {
       const { hostname, port } = new URL(host.origin);
       const headers = { 'content-type': 'application/json' };
@@ -68,7 +68,7 @@ describe('attacks on what a person has stored (M10)', function () {
         .end(body);
     });
 
-  it('open, change and make no file outside of the workspace, by 1,000 paths', async () => {
+  it('read, change and create no file outside the workspace with 1,000 paths', async () => {
     const random = seededRandom(20);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
     const starts = [
@@ -128,9 +128,9 @@ describe('attacks on what a person has stored (M10)', function () {
       (path) => tool({ biz_params: { prompt_mode: 'claude', tool: { name: 'Read', input: { file_path: path } } } }),
       (path) =>
         tool({ biz_params: { prompt_mode: 'claude', tool: { name: 'Grep', input: { pattern: 'treasure', path } } } }),
-      (path) => rawly('GET', below(path), ''),
-      (path) => rawly('PUT', below(path), '{"content":"taken"}'),
-      (path) => rawly('DELETE', below(path), ''),
+      (path) => rawSend('GET', below(path), ''),
+      (path) => rawSend('PUT', below(path), '{"content":"taken"}'),
+      (path) => rawSend('DELETE', below(path), ''),
     ];
     for (const [index, path] of attacks.entries()) {
       const answer = await (ways[index % ways.length] as (typeof ways)[number])(path);
@@ -143,7 +143,7 @@ describe('attacks on what a person has stored (M10)', function () {
     expect((await readdir(folder)).sort()).to.deep.equal(['outside', 'workspace']);
   });
 
-  it('find none of 200 secrets in what is read, previewed, exported or logged', async () => {
+  it('find none of 200 secrets in answers, previews, exports or logs', async () => {
     const canary = (index: number) => `canary${index}x${(index * 7_919).toString(36)}q8Zk2`;
     const secrets = Array.from({ length: 200 }, (_, index) => canary(index));
     const [envs, headers] = [secrets.slice(0, 80), secrets.slice(80, 160)];

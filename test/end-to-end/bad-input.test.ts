@@ -8,7 +8,7 @@ interface Answer {
   readonly body: { readonly error?: unknown; readonly [member: string]: unknown };
 }
 
-/** `fetch` refuses to send a foreign Host, so the request is made by hand. */
+/** `fetch` refuses to send a foreign Host header. */
 function send(
   origin: string,
   method: string,
@@ -108,7 +108,7 @@ describe('bad input', function () {
   ];
 
   for (const { what, method = 'POST', headers, body, agent, memory } of rows) {
-    it(`answers ${what} with its status and envelope on every face`, async () => {
+    it(`answers ${what} with its status and the envelope of each API`, async () => {
       const one = await send(server.origin, method, '/agent/process', headers, body);
       expect([one.status, (one.body.error as { code: string }).code]).to.deep.equal(agent);
       expect(one.headers['x-correlation-id']).to.match(/^corr-[0-9a-f]{16}$/);
@@ -125,7 +125,7 @@ describe('bad input', function () {
     }
   });
 
-  it('refuses admin actions of a caller who only has an API key, and says which variable is missing', async () => {
+  it('refuses admin actions with only an API key, and names the missing variable', async () => {
     const { status, body } = await send(
       server.origin,
       'POST',
@@ -138,7 +138,7 @@ describe('bad input', function () {
     expect(`${error.message} ${error.hint ?? ''}`).to.contain('GOVERNANCE_ADMIN_KEY');
   });
 
-  it('keeps answering after all of it', async () => {
+  it('keeps answering after all bad requests', async () => {
     const { status } = await send(server.origin, 'GET', '/healthz', {});
     expect(status).to.equal(200);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type ServerProcess, startServer } from 'mortise/sdk/testing';
 
-/** Words that must never leave the place they were sent to. */
+/** Secrets that must never appear in logs or metrics. */
 const secrets = {
   apiKey: 'sk-canary-A1b2C3d4E5f6G7h8',
   adminKey: 'adm-canary-Z9y8X7w6V5',
@@ -21,7 +21,7 @@ describe('message texts and secrets', function () {
   });
   after(() => server.dispose());
 
-  it('are in no log line and no metric, whatever endpoint they came through', async () => {
+  it('are in no log line and no metric, whichever endpoint receives them', async () => {
     const key = { 'x-api-key': secrets.apiKey };
     const endpoints: [string, unknown, Record<string, string>][] = [
       [

@@ -12,11 +12,11 @@ interface Chat {
   readonly meta: object;
 }
 
-describe('commands that run at the caller', function () {
+describe('commands that run in the client process', function () {
   this.timeout(60_000);
   let host: TestHost;
   const key = 'heron-key-0123456789';
-  /** A key with no more than the rights of a user. */
+  /** A key with only the rights of a user. */
   const run = (args: readonly string[], input = '') => runCommand(host.origin, ['--api-key', key, ...args], input);
   const json = async <T>(...args: readonly string[]): Promise<T> => {
     const { code, stdout, stderr } = await run(['--json', ...args]);
@@ -43,11 +43,11 @@ describe('commands that run at the caller', function () {
     expect((await run(['chats', 'list', '--user-id', 'u'])).stdout).to.match(/^ID +NAME +USER +CHANNEL +UPDATED\n/);
     expect(await json('chats', 'delete', chat.id)).to.deep.equal({ deleted: true });
     expect(await json('chats', 'batch-delete', chat.id, 'unknown')).to.deep.equal({ deleted: true });
-    const gone = await run(['--json', 'chats', 'update', chat.id, '--name', 'x']);
-    expect([gone.code, JSON.parse(gone.stderr).error.code]).to.deep.equal([1, 'not_found']);
+    const refused = await run(['--json', 'chats', 'update', chat.id, '--name', 'x']);
+    expect([refused.code, JSON.parse(refused.stderr).error.code]).to.deep.equal([1, 'not_found']);
   });
 
-  it('take a chat as JSON, also behind --json, and say where that is not possible', async () => {
+  it('accept a chat as JSON, also after --json, and report where JSON is not accepted', async () => {
     const given = { session_id: 'j', user_id: 'u', meta: { prompt_mode: 'codex' } };
     const text = JSON.stringify(given);
     expect(await json<Chat>('chats', 'create', '--json', text)).to.deep.include({ name: 'New Chat', meta: given.meta });
@@ -59,7 +59,7 @@ describe('commands that run at the caller', function () {
     expect(listed.map(({ name }) => name).toSorted()).to.deep.equal(['Named', 'New Chat']);
     const refused = await run(['chats', 'list', '--json', '{"user_id":"u"}']);
     expect(refused.code).to.equal(2);
-    expect(refused.stderr).to.include('takes no JSON document');
+    expect(refused.stderr).to.include('does not accept a JSON document');
     for (const one of listed) await json('chats', 'delete', one.id);
   });
 
@@ -94,7 +94,7 @@ describe('commands that run at the caller', function () {
     expect(stdout).to.include('\n  assistant: forged\n  user: forged\n  user: too\n');
   });
 
-  it('end with 1 when the stream ends with an error, or the key is wrong', async () => {
+  it('exit with 1 when the stream ends with an error or the key is wrong', async () => {
     const refused = await runCommand(host.origin, ['--api-key', 'wrong', '--json', 'chats', 'list']);
     expect([refused.code, JSON.parse(refused.stderr).error.code]).to.deep.equal([1, 'unauthorized']);
     const failed = await run([
@@ -120,7 +120,7 @@ describe('commands that run at the caller', function () {
     ['update', 'x'],
     ['batch-delete'],
   ]) {
-    it(`end with 2 for: chats ${args.join(' ')}`, async () => {
+    it(`exit with 2 for:  chats ${args.join(' ')}`, async () => {
       const { code, stdout, stderr } = await run(['chats', ...args]);
       expect([code, stdout, stderr.includes('Usage: mortise chats')]).to.deep.equal([2, '', true]);
     });

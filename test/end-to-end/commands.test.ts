@@ -11,13 +11,13 @@ import { commandLine, runCommand } from './command-line.js';
 
 const project = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
-/** Processes at once: each needs most of a processor while it starts. */
+/** Concurrent processes: each needs most of a processor while it starts. */
 const atOnce = 3;
 
-/** Commands that go on until they are interrupted. */
+/** Commands that run until they are interrupted. */
 const endless = new Set(['kb watch']);
 
-/** Commands that are called with less than they need end with one of these. */
+/** Exit codes of commands that are called without required arguments. */
 const codes = [0, 1, 2];
 
 describe('every command of every plugin', function () {
@@ -57,7 +57,7 @@ describe('every command of every plugin', function () {
     return end < 0 ? parts : parts.slice(0, end);
   };
 
-  /** Runs a check for commands, and reports all that fail. */
+  /** Runs a check for each command, and reports all failures. */
   async function forEachCommand(
     some: readonly CommandFacts[],
     check: (words: readonly string[]) => Promise<void>,
@@ -74,7 +74,7 @@ describe('every command of every plugin', function () {
     expect(failures).to.deep.equal([]);
   }
 
-  /** One command of each first word: what the command line does for all is tried with these. */
+  /** One command per first word, to test behaviour that all commands share. */
   const oneEach = (): readonly CommandFacts[] => [
     ...new Map(commands.map((facts) => [wordsOf(facts)[0], facts])).values(),
   ];
@@ -136,7 +136,7 @@ describe('every command of every plugin', function () {
     });
   });
 
-  it('explains errors in words, and ends quietly when its output is closed', async () => {
+  it('explains errors in words, and exits quietly when its output is closed', async () => {
     await forEachCommand(oneEach(), async (words) => {
       if (endless.has(words.join(' '))) return;
       const line = [process.execPath, ...commandLine(server.origin, words)].map((word) => `'${word}'`).join(' ');
@@ -149,7 +149,7 @@ describe('every command of every plugin', function () {
     });
   });
 
-  it('exits with 3 without a server, unless it can do without', async () => {
+  it('exits with 3 without a server, unless it needs none', async () => {
     const needing = oneEach().filter(({ offline, usage }) => !offline && !usage.startsWith('tui'));
     await forEachCommand(needing, async (words) => {
       const { code, stdout, stderr } = await runCommand('http://127.0.0.1:1', ['--json', ...words]);
@@ -170,7 +170,7 @@ describe('every command of every plugin', function () {
     ['completion', 'bash'],
   ];
 
-  it('ends quietly when its reader has gone', async () => {
+  it('exits quietly when its reader closes the pipe', async () => {
     for (const words of lists) {
       const line = [process.execPath, ...commandLine(server.origin, words)].map((word) => `'${word}'`).join(' ');
       const { code, stdout, stderr } = await shell(`set -o pipefail; ${line} | head -1; echo "$?" >&2`);
@@ -178,7 +178,7 @@ describe('every command of every plugin', function () {
     }
   });
 
-  it('keeps the columns of a table straight at 50 columns, Chinese text included', async () => {
+  it('aligns table cells at a width of 50 columns, also with Chinese text', async () => {
     const text = await onTerminal(['chats', 'list', '--user-id', 'u'], 50);
     const [head = '', rule = '', ...rows] = text.split('\n').filter((line) => line.trim() !== '');
     const starts = [...rule.matchAll(/-+/g)].map(({ index }) => index);
@@ -196,7 +196,7 @@ describe('every command of every plugin', function () {
     for (const line of usage.split('\n')) expect(stringWidth(line), line).to.be.at.most(50);
   });
 
-  /** The part of a line that takes the given columns. */
+  /** The beginning of a line that fills the given number of columns. */
   function columnsBefore(line: string, columns: number): string {
     let part = '';
     for (const character of line) {

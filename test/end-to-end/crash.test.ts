@@ -17,7 +17,7 @@ interface Acknowledged {
   readonly correlationId: string;
 }
 
-/** Stores one memory over MCP; resolves only with what the server acknowledged. */
+/** Stores one memory over MCP; resolves once the server has acknowledged it. */
 async function store(server: ServerProcess, text: string): Promise<Acknowledged> {
   const response = await server.post('/mcp', {
     jsonrpc: '2.0',

@@ -37,7 +37,7 @@ async function dropIn(host: TestHost, key: string, code: string, manifest: objec
   await writeFile(join(folder, 'plugin.json'), text);
 }
 
-/** What keeps it from running is what the doctor reports. */
+/** Ignores the error, which the doctor reports. */
 const enable = (host: TestHost, key: string): Promise<unknown> => host.control.enable(key).catch(() => undefined);
 
 async function remove(host: TestHost, key: string): Promise<void> {
@@ -45,7 +45,7 @@ async function remove(host: TestHost, key: string): Promise<void> {
   await rm(join(host.pluginsDir, key), { recursive: true, force: true });
 }
 
-/** A dropped-in plugin that is wrong in one way, and is repaired by other files. */
+/** A dropped-in plugin with one fault, repaired by replacing its files. */
 function broken(
   code: string,
   fix: RegExp,
@@ -73,7 +73,7 @@ function broken(
 const config = (host: TestHost, key: string, values: object): Promise<void> =>
   writeFile(join(host.configDir, `${key}.json`), JSON.stringify(values));
 
-/** As an edit of plugins.json does. */
+/** Changes the desired plugins, as an edit of plugins.json does. */
 const want = (host: TestHost, change: (plugins: Desired['plugins']) => Desired['plugins']): Promise<void> =>
   host.app.kernel.serial(async () => {
     const { desired } = host.app.kernel.deps;
@@ -125,7 +125,7 @@ const faults: readonly Fault[] = [
   }),
   broken('contribution_missing', /plugin\.json/, { manifest: { contributes: { tool: ['promised'] } } }),
   {
-    name: 'a plugin that is enabled and not installed',
+    name: 'an enabled plugin that is not installed',
     code: 'plugin_missing',
     fix: /remove the entry from plugins\.json/,
     make: (host) => want(host, (plugins) => ({ ...plugins, gone: { enabled: true } })),
@@ -183,7 +183,7 @@ const faults: readonly Fault[] = [
     repair: (host) => host.control.enable('memory-backend-local'),
   },
   {
-    name: 'memories that wait for an outbox that is disabled',
+    name: 'memories that wait for a disabled outbox',
     code: 'unhealthy',
     fix: /mortise plugin enable memory-outbox/,
     make: async (host) => {
@@ -198,7 +198,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    name: 'an outbox that is blocked by its setting',
+    name: 'an outbox that is blocked by an invalid setting',
     code: 'invalid_config',
     fix: /config\/memory-outbox\.json/,
     make: async (host) => {
@@ -211,7 +211,7 @@ const faults: readonly Fault[] = [
     },
   },
   {
-    name: 'a configuration that names a secret which is nowhere',
+    name: 'a configuration that names a missing secret',
     code: 'invalid_config',
     message: /\/password names the secret NAME_OF_THE_ABSENT_ONE, which is neither a variable nor in secrets\.json/,
     fix: /config\/locked\.json/,
@@ -250,9 +250,9 @@ const faults: readonly Fault[] = [
   },
 ];
 
-/** Faults of a database on a server, whose administrator runs statements. */
+/** Faults of a database server, caused by statements of its administrator. */
 const serverFaults = (administrator: () => Database): readonly Fault[] => {
-  /** An empty database has none of the schemas, and a restored one has them again. */
+  /** Renaming the schemas away looks like a new database; renaming them back, like a restored one. */
   const renameSchemas = async (like: string, renamed: (name: string) => string): Promise<void> => {
     const { statement } = administrator();
     const { rows } = await statement<{ name: string }>(
@@ -264,7 +264,7 @@ const serverFaults = (administrator: () => Database): readonly Fault[] => {
   };
   return [
     {
-      name: 'a database that was created anew',
+      name: 'a database that was recreated',
       code: 'database_emptied',
       message: /was created anew or emptied/,
       fix: /Restore it from a backup/,
@@ -286,14 +286,14 @@ describe('the doctor', function () {
   this.timeout(30_000);
 
   const checks = (host: () => TestHost, all: readonly Fault[]): void => {
-    /** Undefined while the plugins start again. */
+    /** Undefined while the plugins restart. */
     const found = async (): Promise<readonly Finding[] | undefined> => {
       const response = await host().fetch('/admin/plugins/doctor');
       return response.ok ? ((await response.json()) as { findings: readonly Finding[] }).findings : undefined;
     };
     for (const { name, code, fix, message = /./, make, repair } of all) {
       it(`has one finding with its fix for ${name}, and none after the repair`, async () => {
-        // After the repair before, plugins start again, and may be reported for a moment.
+        // Plugins that restart after the previous repair may be reported briefly.
         const none = async () => (await found())?.length === 0;
         await until('no finding', none);
         await make(host());
@@ -317,7 +317,7 @@ describe('the doctor', function () {
           database: engine.env,
           plugins: ['admin', 'memory-gateway', 'memory-backend-local', 'memory-outbox'],
         });
-        // It does not look whether its storage is still there.
+        // Without storage checks, which would report the fault here too.
         if (engine.dialect === 'postgres')
           other = await openDatabase(engine.settings, silentLog, { storageLookMs: 3_600_000 });
       });

@@ -5,7 +5,7 @@ import { type FakeOpenAi, openAi, startFakeOpenAi } from 'mortise/contracts/prov
 import type { JsonObject } from 'mortise/sdk';
 import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 
-/** The plugins whose routes a person meets on the first day, in the order of this walk. */
+/** The plugins whose routes a new user calls, in the order of these tests. */
 const owners =
   'models envs skills channels channel-qq workspace prompts sessions agent tool-plan self-ops claude-api openai-api'.split(
     ' ',
@@ -43,7 +43,7 @@ describe('the first day of a new user', function () {
   this.timeout(60_000);
   let server: ServerProcess;
   let upstream: FakeOpenAi;
-  /** Each call of the walk is held against the description of the HTTP surface. */
+  /** Checks each call against the OpenAPI description. */
   const check = exchangeCheck(readDescription());
   const called: { readonly method: string; readonly path: string }[] = [];
 
@@ -77,7 +77,7 @@ describe('the first day of a new user', function () {
     ...more,
   });
 
-  it('begins with a model', async () => {
+  it('starts with the choice of a model', async () => {
     expect(await call('GET', '/models/active')).to.deep.equal({ active_llm: { provider_id: '', model: '' } });
     const catalog = await call('GET', '/models/catalog');
     expect(catalog).to.have.all.keys('providers', 'defaults', 'active_llm', 'provider_types');
@@ -90,7 +90,7 @@ describe('the first day of a new user', function () {
     expect(shown).to.contain('"id":"openai"').and.not.contain(apiKey);
   });
 
-  it('goes on with variables, skills, channels and files', async () => {
+  it('sets up variables, skills, channels and files', async () => {
     await call('PUT', '/envs', { A_TOKEN: 'abcdefgh', UNUSED: '1' });
     await call('DELETE', '/envs/UNUSED');
     expect(await call('GET', '/envs')).to.deep.equal([{ key: 'A_TOKEN', value: 'abc***fgh' }]);
@@ -148,7 +148,7 @@ describe('the first day of a new user', function () {
     expect(await call('POST', '/workspace/import', { mode: 'replace', payload })).to.deep.equal({ imported: true });
   });
 
-  it('has conversations with tools and questions', async () => {
+  it('has conversations with tool calls and questions', async () => {
     const { features } = await call('GET', '/runtime-config');
     expect(features).to.include({ prompt_context_introspect: true });
     const layers = JSON.stringify(await call('GET', '/agent/system-layers'));
@@ -192,7 +192,7 @@ describe('the first day of a new user', function () {
     expect(await call('PUT', `/chats/${chat.id}`, { ...stored, name: 'The first' })).to.include({ name: 'The first' });
   });
 
-  it('changes itself, and serves other clients', async () => {
+  it('changes its configuration through self-ops, and serves other clients', async () => {
     upstream.always(openAi.says('Ready.'));
     const started = await call<{ reply: string; chat: { session_id: string } }>(
       'POST',
@@ -230,7 +230,7 @@ describe('the first day of a new user', function () {
     expect(JSON.stringify(await call('POST', '/v1/responses', { model: demo, input: 'hi' }))).to.contain('Echo: hi');
   });
 
-  it('ends with tidying up, after every route was used', async () => {
+  it('ends with a cleanup, after every route was called', async () => {
     const spare = await call<{ id: string }>('POST', '/chats', {
       session_id: 's',
       user_id: 'anna',

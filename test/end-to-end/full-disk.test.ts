@@ -25,7 +25,7 @@ describe('the command line on a full disk, without a server', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** A command whose process can make no file longer than this, in blocks of 1 KiB. */
+  /** Runs a command whose process cannot write files larger than `limit` KiB. */
   const run = (limit: string, ...args: readonly string[]): Promise<Ended> =>
     new Promise((resolve, reject) => {
       const all = ['--api-base', 'http://127.0.0.1:1', 'kb', ...args, '--root', join(folder, 'notes'), '--json'];
@@ -38,7 +38,7 @@ describe('the command line on a full disk, without a server', function () {
       child.on('close', (code) => resolve({ code, ...printed }));
     });
 
-  it('searches and explains, and does not refresh', async () => {
+  it('searches and explains, but does not refresh', async () => {
     const { code, stdout, stderr } = await run('0', 'search', 'otter');
     expect([code, stderr]).to.deep.equal([0, '']);
     const [hit] = JSON.parse(stdout).results;

@@ -24,7 +24,7 @@ const migrates: TestPlugin = {
   },
 };
 
-/** A tool whose transaction never ends, whatever happens to its call. */
+/** A tool whose transaction never ends, even after its call has ended. */
 function holds(): { readonly plugin: TestPlugin; readonly began: Promise<void> } {
   const { promise: began, resolve } = Promise.withResolvers<void>();
   const plugin: TestPlugin = {
@@ -53,7 +53,7 @@ function holds(): { readonly plugin: TestPlugin; readonly began: Promise<void> }
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {} } };
 
-describe('a plugin that keeps the database', function () {
+describe('a plugin that holds the database', function () {
   this.timeout(20_000);
   eachDatabase((engine) => {
     let host: TestHost;
@@ -66,7 +66,7 @@ describe('a plugin that keeps the database', function () {
         body: JSON.stringify(body),
       });
 
-    it('in a migration fails alone at its time limit: others are toggled, and so is it', async () => {
+    it('in a migration fails alone at its time limit, and it and others can be toggled', async () => {
       host = await createTestHost({
         plugins: ['admin', 'logbook', 'mcp-server'],
         extra: [migrates],
@@ -83,7 +83,7 @@ describe('a plugin that keeps the database', function () {
       expect((await host.fetch('/ready')).status).to.equal(200);
     });
 
-    it('in a call is disabled all the same, and no other plugin is blamed', async () => {
+    it('in a call can be disabled, and no other plugin is blamed', async () => {
       const { plugin, began } = holds();
       host = await createTestHost({
         plugins: ['admin', 'logbook', 'mcp-server'],

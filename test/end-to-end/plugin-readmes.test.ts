@@ -16,7 +16,7 @@ async function commandsOf(plugin: string): Promise<readonly string[]> {
   return (/```sh\n([\s\S]*?)```/.exec(text)?.[1] ?? '').trim().split('\n');
 }
 
-describe('the commands that a README prints first', function () {
+describe('the first commands of each README', function () {
   this.timeout(120_000);
   let server: ServerProcess;
   let folder: string;
@@ -49,7 +49,7 @@ describe('the commands that a README prints first', function () {
       expect(lines).to.have.length.above(3);
       let last = '';
       for (const line of lines) {
-        // What a command printed is an argument of the next one.
+        // Arguments of a command may come from the output of the previous one.
         const printed = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(last)?.[1] ?? '…';
         const typed = line
           .replace('mutation-…', printed('mutation_id'))

@@ -53,7 +53,7 @@ describe('the README', function () {
     expect(found.results[0].content).to.equal('The harbour opens at six.');
   });
 
-  it('finds a passage of its own documents with its lines', async () => {
+  it('finds a passage of its documents with its lines', async () => {
     const [block = ''] = await blocks('First search', 'sh');
     const answer = await paste(`cd ${projectDir}\n${block}`);
     expect(answer).to.match(/^Total files: [1-9]\d+$/m);
@@ -76,7 +76,7 @@ describe('the README', function () {
     expect(output).to.contain('\\"text\\":\\"hi\\"');
   });
 
-  it('lists every plugin with its summary and whether it is on', async () => {
+  it('lists every plugin with its summary and whether it is enabled', async () => {
     const readme = await readFile(join(projectDir, 'README.md'), 'utf8');
     const { plugins } = JSON.parse(await readFile(join(projectDir, 'plugins.json'), 'utf8')) as {
       plugins: Record<string, { enabled: boolean }>;
@@ -90,7 +90,7 @@ describe('the README', function () {
     }
   });
 
-  it('manages it with the commands it names', async () => {
+  it('manages the server with the commands it names', async () => {
     const [block = ''] = await blocks('Managing it', 'sh');
     const output = await paste(block);
     for (const word of ['mcp-server', 'active', 'stops:', 'VALUE', 'Usage: mortise']) expect(output).to.contain(word);

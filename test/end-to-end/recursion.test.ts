@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 
-/** A plugin whose tools call themselves, each other, answer at once, or measure the heap after a full collection. */
+/** A plugin whose tools call themselves or each other, return immediately, or measure the heap after a full collection. */
 const code = (key: string, other: string) => `
 import { setImmediate as tick } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -95,16 +95,16 @@ describe('tools that call tools', function () {
   const heap = async () => (await call('ping_heap')).value as { megabytes: number; deepest: number };
 
   // The request itself is the first of the 64 calls.
-  it('answer while they are less deep than the limit, by themselves and in pairs', async () => {
+  it('answer below the depth limit, alone and in pairs', async () => {
     for (const name of ['ping_deep', 'ping_pair']) {
       expect((await call(name, { left: 62 })).value).to.include({ depth: 63 });
     }
   });
 
   for (const [what, name, args] of [
-    ['1,000 deep by themselves', 'ping_deep', { left: 1_000 }],
+    ['1,000 deep alone', 'ping_deep', { left: 1_000 }],
     ['1,000 deep in pairs', 'ping_pair', { left: 1_000 }],
-    ['endlessly by themselves', 'ping_alone', {}],
+    ['endlessly alone', 'ping_alone', {}],
     ['endlessly in pairs', 'ping_endless', {}],
   ] as const) {
     it(`${what} get a coded error, while others are served and memory stays flat`, async () => {

@@ -32,14 +32,14 @@ describe('two replicas on one PostgreSQL', function () {
       });
     });
 
-    it('start with what the last one wanted, whatever the file says', async () => {
+    it('start with the last desired state, whatever the file says', async () => {
       const one = await open();
       await one.control.disable('quiet');
       await one.stop();
       expect(stateOf(await open())).to.equal('disabled');
     });
 
-    it('refuse a change that was made on an older state', async () => {
+    it('refuse a change that is based on an older state', async () => {
       const [one, two] = [await open(), await open()];
       const revision = one.control.revision();
       await one.control.disable('quiet');

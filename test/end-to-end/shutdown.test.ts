@@ -18,7 +18,7 @@ const keys = [
 ];
 const facts = { capabilities: { stream: true, toolCall: false, attachments: false, reasoning: false } };
 
-/** Says one piece at once, and the rest when the file `go` is there; never the rest of `hang`. */
+/** Sends one piece immediately and the rest once the file `go` exists; never the rest of `hang`. */
 const heldModel = (folder: string) => `import { access } from 'node:fs/promises';
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export default () => ({
@@ -93,7 +93,7 @@ describe('a server that is stopped', function () {
         input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
       });
 
-    /** Turns that were accepted and have not ended, running or queued: each holds its handler. */
+    /** Accepted turns that have not ended, running or queued: each occupies a handler. */
     async function accepted(): Promise<number> {
       const metrics = await (await server.fetch('/metrics')).text();
       return Number(/^mortise_point_inflight\{[^}]*observation-handler[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
@@ -109,8 +109,8 @@ describe('a server that is stopped', function () {
       return { socket: opened, frames };
     }
 
-    /** What was said in a session, after a new start on what the process left. */
-    async function said(session: string): Promise<readonly (readonly [role: string, text: string])[]> {
+    /** The messages of a session, read after a restart. */
+    async function messagesOf(session: string): Promise<readonly (readonly [role: string, text: string])[]> {
       const chats = (await (await server.fetch('/chats')).json()) as { id: string; session_id: string }[];
       const id = chats.find((chat) => chat.session_id === session)?.id;
       const answer = await server.fetch(`/chats/${id}?include_failed=true`);
@@ -118,12 +118,12 @@ describe('a server that is stopped', function () {
       return messages.map(({ role, content }) => [role, content.map(({ text }) => text).join('')] as const);
     }
 
-    it('answers all that it accepted, running and queued, and keeps it', async () => {
+    it('answers and stores all accepted requests, running and queued', async () => {
       await start();
       const sessions = ['a', 'b', 'c', 'd'];
       const texts = (session: string): string[] => Array.from({ length: 5 }, (_, n) => `${session}${n}`);
       const answers: Promise<Response>[] = [];
-      // In a session one after the other, so that their order is known.
+      // Sequential within a session, so that the order is known.
       for (const [n, count] of texts('').entries()) {
         answers.push(...sessions.map((session) => ask(session, `${session}${count}`, n % 2 === 1)));
         await until('the requests to be accepted', async () => (await accepted()) === answers.length);
@@ -161,12 +161,12 @@ describe('a server that is stopped', function () {
           ['user', text],
           ['assistant', `Re: ${text}`],
         ]);
-        expect(await said(session)).to.deep.equal(expected);
+        expect(await messagesOf(session)).to.deep.equal(expected);
       }
-      for (const id of ['s0', 's1']) expect((await said(id))[1]).to.deep.equal(['assistant', `Re: ${id}`]);
+      for (const id of ['s0', 's1']) expect((await messagesOf(id))[1]).to.deep.equal(['assistant', `Re: ${id}`]);
     });
 
-    it('reports what it cannot wait for, stores what was shown of it, and exits in time (A67)', async () => {
+    it('reports turns that exceed its limit, stores the output they have shown, and exits in time (A67)', async () => {
       await start({ MORTISE_HTTP_SHUTDOWN_TIMEOUT_SECONDS: '2' });
       const streaming = ask('a', 'hang', true);
       const waiting = ask('b', 'hang');
@@ -185,7 +185,7 @@ describe('a server that is stopped', function () {
 
       const from = Date.now();
       expect(await server.end('SIGTERM')).to.equal(0);
-      // Within its limit, but for what a loaded machine takes to end a process.
+      // The limit, plus the time that a loaded machine takes to end a process.
       expect(Date.now() - from).to.be.within(1_000, 3_500);
       const events = (await (await streaming).text()).split('\n\n').filter((frame) => frame.startsWith('data: '));
       expect(events.at(-1)).to.equal('data: [DONE]');
@@ -210,7 +210,7 @@ describe('a server that is stopped', function () {
 
       await start();
       for (const session of ['a', 'b', 's0']) {
-        expect(await said(session)).to.deep.equal([
+        expect(await messagesOf(session)).to.deep.equal([
           ['user', 'hang'],
           ['assistant', 'Re: '],
         ]);

@@ -27,7 +27,7 @@ describe('mortise app start', function () {
   });
   after(() => server.dispose());
 
-  it('uses a server that runs already, and says so', async () => {
+  it('uses a running server, and reports it', async () => {
     const { origin } = server;
     for (const words of [['app', 'start'], ['start']]) {
       const { code, stdout } = await launch([...words, '--api-base', origin]).ended;
@@ -41,7 +41,7 @@ describe('mortise app start', function () {
     expect(JSON.parse(scripted.stdout)).to.deep.equal({ connected: true, url: origin });
   });
 
-  it('starts a server where none runs, and prints its address', async () => {
+  it('starts a server when none is running, and prints its address', async () => {
     const folder = temporaryFolder('start');
     await mkdir(join(folder, 'config'), { recursive: true });
     await writeFile(join(folder, 'plugins.json'), JSON.stringify(plugins));

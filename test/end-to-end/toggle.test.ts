@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
-/** A tool that waits until the test lets it go. */
+/** A tool that waits until the test releases it. */
 function waitingTool(): { plugin: TestPlugin; began: Promise<void>; finish: () => void } {
   let finish: () => void = () => undefined;
   let begin: () => void = () => undefined;
@@ -44,7 +44,7 @@ describe('toggling a plugin over HTTP', function () {
   let host: TestHost;
   afterEach(() => host.stop());
 
-  it('lets the call in flight end, makes later ones unknown, and touches no other plugin', async () => {
+  it('finishes the call in flight, refuses later calls as unknown, and affects no other plugin', async () => {
     const { plugin, began, finish } = waitingTool();
     host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'], extra: [plugin] });
     const others = (): unknown =>
@@ -67,15 +67,15 @@ describe('toggling a plugin over HTTP', function () {
     expect(others()).to.deep.equal(before);
   });
 
-  it('says which plugin is disabled where its route was', async () => {
+  it('names the disabled plugin on its route', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook', 'mcp-server'] });
     await host.post('/admin/plugins/mcp-server/disable', {});
-    const gone = await host.fetch('/mcp', { method: 'POST', body: '{}' });
-    expect(gone.status).to.equal(404);
-    expect(await gone.text()).to.contain('plugin mcp-server is disabled');
+    const answer = await host.fetch('/mcp', { method: 'POST', body: '{}' });
+    expect(answer.status).to.equal(404);
+    expect(await answer.text()).to.contain('plugin mcp-server is disabled');
   });
 
-  it('answers a request that comes while the plugin, or what it needs, starts once it has started', async () => {
+  it('holds a request while the plugin or its dependency starts, and then answers it', async () => {
     let finish: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       finish = resolve;
@@ -99,14 +99,14 @@ describe('toggling a plugin over HTTP', function () {
     while (host.control.list().find((row) => row.key === 'slow-start')?.state !== 'starting')
       await new Promise((resolve) => setImmediate(resolve));
     const asked = ['slow-start', 'next-start'].map(async (key) => (await host.fetch(`/${key}`)).json());
-    // The requests are read before the start goes on.
+    // The requests are read before the start continues.
     await host.fetch('/healthz');
     finish();
     expect(await Promise.all(asked)).to.deep.equal([{ here: 'slow-start' }, { here: 'next-start' }]);
     expect((await enabling).state).to.equal('active');
   });
 
-  it('names the plugin of a tool that fails in the log, and not what the tool was given', async () => {
+  it('logs the plugin of a failed tool call, and not its arguments', async () => {
     const failing: TestPlugin = {
       manifest: { key: 'tool-fails', contributes: { tool: ['fails'] } },
       definition: {

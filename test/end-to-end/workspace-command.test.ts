@@ -35,7 +35,7 @@ describe('commands of workspace files', function () {
     await Promise.all(hosts.map((host) => host.stop()));
   });
 
-  it('move everything to another instance, and export the same from there', async () => {
+  it('move everything to another instance, which exports the same', async () => {
     const config = {
       envs: { A_TOKEN: 'abcdefgh', B: '1' },
       channels: { webhook: { enabled: true, url: 'https://example.com/hook', secret: 'secret-abcdef' } },
@@ -76,7 +76,7 @@ describe('commands of workspace files', function () {
     expect(await readdir(folder)).to.not.include('refused.json');
   });
 
-  it('leave nothing behind where a file cannot be written', async () => {
+  it('leave no partial file when writing fails', async () => {
     const taken = join(folder, 'taken');
     await mkdir(taken);
     const { code, stderr } = await run(first, ['export', '--out', taken]);
@@ -93,7 +93,7 @@ describe('commands of workspace files', function () {
     }
   });
 
-  it('print documents with every character, escaped where a terminal would act on it', async () => {
+  it('print every character of a document, escaped where a terminal would interpret it', async () => {
     const content = 'left\u202eright \u009b2J\u0007 end';
     const skill = join(folder, 'skill.json');
     await writeFile(skill, JSON.stringify({ content }));
@@ -107,7 +107,7 @@ describe('commands of workspace files', function () {
     expect(JSON.parse(archive.stdout).skills.marks).to.include({ content });
   });
 
-  it('upload a file of the machine where they are typed', async () => {
+  it('upload a file of the client machine', async () => {
     const file = join(folder, 'a report.txt');
     await writeFile(file, 'hello');
     const { code, stdout } = await run(first, ['upload', file]);
@@ -126,7 +126,7 @@ describe('commands of workspace files', function () {
     expect([wrong.code, wrong.stderr.startsWith('[unauthorized]')]).to.deep.equal([1, true]);
   });
 
-  it('say what is wrong with an import, and change nothing', async () => {
+  it('report an invalid import and change nothing', async () => {
     const file = join(folder, 'broken.json');
     for (const [text, code] of [
       ['{"version":"v1","config":{"envs":{"A', 'cli_error'],

@@ -24,7 +24,7 @@ interface Answer {
 
 const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
 
-/** A provider under the key `small`, to be the low model. */
+/** A provider with the key `small`, for the low model. */
 const small = contributing(
   'provider',
   'small',
@@ -146,18 +146,18 @@ describe('the gate before the agent API', () => {
     it('passes every user message through the gate, and calls the agent once', async () => {
       await start({ emergency_mode: true });
       const part = (text: string) => ({ type: 'text', text });
-      const said = (role: string, ...content: object[]) => ({ role, type: 'message', content });
+      const inputOf = (role: string, ...content: object[]) => ({ role, type: 'message', content });
       const input = [
-        said('user', part('one'), part('two')),
-        said('assistant', part('no')),
-        said('user', part('three')),
+        inputOf('user', part('one'), part('two')),
+        inputOf('assistant', part('no')),
+        inputOf('user', part('three')),
       ];
       expect((await answer(process(null, { input }))).action).to.equal('sink');
       const pool = (await (await host.fetch('/gate/pools/sink')).json()) as { items: readonly Json[] };
       expect(pool.items[0]?.preview).to.equal('one\ntwo\nthree');
     });
 
-    it('makes one turn and two observations of one message', async () => {
+    it('turns one message into one turn and two observations', async () => {
       await start();
       await answer(process('hi'));
       const conversation = host.service('conversation');
@@ -168,7 +168,7 @@ describe('the gate before the agent API', () => {
       expect(calls?.[1]).to.equal('1');
     });
 
-    it('answers each reason of a refusal with its status', async () => {
+    it('answers each refusal reason with its status', async () => {
       await start({ drop_sessions: ['console:u1:s1'] }, { extra: [judge] });
       const refused = async (text: string, session_id: string) => {
         const response = await process(text, { session_id });
@@ -261,7 +261,7 @@ describe('the gate before the agent API', () => {
       expect(sent[0]?.trace_id).to.equal(trace_id);
     });
 
-    it('sends a reply with a waiting caller only to other bound adapters', async () => {
+    it('sends a reply that a caller waits for only to the other bound adapters', async () => {
       const sent: Observation[] = [];
       await start({}, { extra: [recorder(sent)] });
       await answer(process('first'));

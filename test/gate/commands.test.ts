@@ -17,7 +17,7 @@ describe('the gate on the command line', function () {
         plugins: ['admin', 'logbook', 'reflex', 'channel-console'],
         database: engine.env,
         config: { gate: { version: 1 } },
-        // Read only on request of the test.
+        // Reloaded only by a test.
         env: { MORTISE_GATE_RELOAD_MS: '0' },
       });
     });
@@ -71,9 +71,9 @@ describe('the gate on the command line', function () {
     });
 
     it('publishes a message, lists what was not delivered and releases it', async () => {
-      const said = await onServer(host, '--json', 'observe', '--text', 'hello', '--session', 'console:u1:s1');
-      expect(said.json()).to.deep.include({ status: 'accepted' });
-      expect(said.json().decision).to.include({ action: 'deliver' });
+      const published = await onServer(host, '--json', 'observe', '--text', 'hello', '--session', 'console:u1:s1');
+      expect(published.json()).to.deep.include({ status: 'accepted' });
+      expect(published.json().decision).to.include({ action: 'deliver' });
       await gate('override', 'set', 'drop_sessions', '["console:u1:s1"]');
       await until('the change', () => overrides().drop_sessions.length === 1);
       const dropped = await onServer(host, '--json', 'observe', '--text', 'again', '--session', 'console:u1:s1');

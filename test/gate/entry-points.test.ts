@@ -5,7 +5,7 @@ import { contributing, createTestHost, oneDatabase, type TestHost, type TestPlug
 
 type Json = Readonly<Record<string, unknown>>;
 
-const faces: Readonly<Record<string, SubmitTurnOptions>> = {
+const optionsOf: Readonly<Record<string, SubmitTurnOptions>> = {
   channel: { source: 'channel:console', ingress: 'channel' },
   cron: { source: 'cron:nightly', ingress: 'cron' },
 };
@@ -27,7 +27,7 @@ const entryPoints: TestPlugin = {
     key: 'entry-points',
     requires: ['agent'],
     permissions: {
-      routes: [{ name: 'entry-points', kind: 'http', method: 'POST', path: '/test/entry-points/:face', auth: 'key' }],
+      routes: [{ name: 'entry-points', kind: 'http', method: 'POST', path: '/test/entry-points/:entry', auth: 'key' }],
     },
   },
   definition: {
@@ -36,19 +36,19 @@ const entryPoints: TestPlugin = {
     start(host) {
       const turns = host.use('turns');
       host.contribute('route', 'entry-points', {
-        handle: ({ params, body }, ctx) => through(turns, faces[params.face ?? ''] ?? never(), body as Json, ctx),
+        handle: ({ params, body }, ctx) => through(turns, optionsOf[params.entry ?? ''] ?? never(), body as Json, ctx),
       });
     },
   },
 };
 
 function never(): never {
-  throw new Error('There is no such face.');
+  throw new Error('There is no such entry point.');
 }
 
 async function through(
   turns: TurnService,
-  face: SubmitTurnOptions,
+  entry: SubmitTurnOptions,
   { text, tool, message }: Json,
   ctx: CallContext,
 ): Promise<RouteResponse> {
@@ -57,9 +57,9 @@ async function through(
     input: [{ role: 'user', content: String(text) }],
     business: tool === undefined ? {} : { tool },
   } as const;
-  // The platform's own id of a message.
+  // The message id of the chat platform.
   const known = message === undefined ? {} : { idempotency: { key: String(message), bodySha256: String(message) } };
-  return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...face, ...known }, ctx)) };
+  return { body: reported(await turns.submit(await turns.admit(asked, ctx), { ...entry, ...known }, ctx)) };
 }
 
 const echo = contributing(
@@ -96,8 +96,8 @@ describe('entry points of other plugins', () => {
       });
     }
 
-    const say = async (face: string, body: Json) =>
-      (await (await host.post(`/test/entry-points/${face}`, body)).json()) as Json;
+    const say = async (entry: string, body: Json) =>
+      (await (await host.post(`/test/entry-points/${entry}`, body)).json()) as Json;
 
     it('get the answer of a turn', async () => {
       await start();
@@ -105,7 +105,7 @@ describe('entry points of other plugins', () => {
       expect(await say('cron', { text: 'report' })).to.deep.include({ accepted: true });
     });
 
-    it('report what the gate refused, each in its own form', async () => {
+    it('report refusals of the gate, each in its own form', async () => {
       await start({ drop_sessions: ['console:u1:s1'] });
       const reason = 'override=drop_session';
       const refused = await say('channel', { text: 'hi' });
@@ -117,7 +117,7 @@ describe('entry points of other plugins', () => {
       );
     });
 
-    it('report what the gate put aside', async () => {
+    it('report sunk messages', async () => {
       await start({ emergency_mode: true });
       const reason = 'override=emergency';
       const sunk = await say('channel', { text: 'hi' });
@@ -128,14 +128,14 @@ describe('entry points of other plugins', () => {
       );
     });
 
-    it('deliver repeated texts of a schedule, and those of a channel once', async () => {
+    it('deliver every repeated text of a schedule, and those of a channel once', async () => {
       await start();
       for (const _ of [1, 2]) expect(await say('cron', { text: 'the same' })).to.include({ accepted: true });
       expect(await say('channel', { text: 'other' })).to.include({ accepted: true });
       expect((await say('channel', { text: 'other' })).gate).to.include({ reason: 'dedup_hit' });
     });
 
-    it('run a message once that its platform delivers twice, also at the same time', async () => {
+    it('run a message once that its platform delivers twice, also concurrently', async () => {
       await start();
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({ accepted: true, reply: 'Echo: hi' });
       expect(await say('channel', { text: 'hi', message: 'm-1' })).to.deep.equal({

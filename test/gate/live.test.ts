@@ -19,7 +19,7 @@ import { stagePlugin } from './stage-plugin.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An input adapter that is triggered, and fails while the test says so. */
+/** A triggered input adapter that fails while `state.fails` is set. */
 function sensor(state: { fails: boolean }): TestPlugin {
   const adapter: InputAdapter = {
     start: async () => undefined,
@@ -32,7 +32,7 @@ function sensor(state: { fails: boolean }): TestPlugin {
   return contributing('input-adapter', 'sensor', {}, adapter);
 }
 
-/** An egress adapter that fails while the test says so. */
+/** An egress adapter that fails while `state.fails` is set. */
 function terminal(state: { fails: boolean; readonly sent: string[] }): TestPlugin {
   return contributing(
     'egress',
@@ -108,7 +108,7 @@ describe('the gate in a running system', () => {
       // Exact times are tested with a manual clock.
       expect(performance.now() - changedAt).to.be.at.least(800);
       await until(
-        'the news',
+        'the notification',
         () => answers('tuning_applied').length === 2 && answers('system_mode_changed').length === 2,
       );
       expect(answers('tuning_applied')[1]).to.include({ reason: 'ttl_expired' });
@@ -130,7 +130,7 @@ describe('the gate in a running system', () => {
       expect(await effective()).to.deep.include({ force_low_model: true, drop_actors: ['bad'] });
       await until('the end', async () => (await effective()).force_low_model === false);
       expect(await effective()).to.deep.include({ drop_actors: ['bad'] });
-      await until('the news', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
+      await until('the notification', () => answers('tuning_applied').some(({ reason }) => reason === 'ttl_expired'));
     });
 
     it('cools down an adapter that keeps failing, and accepts from it again afterwards', async () => {
@@ -151,7 +151,7 @@ describe('the gate in a running system', () => {
       await until('the end', async () => (await trigger()).ok);
       expect(system('adapter_cooldown_started')).to.have.length(1);
       // The end is announced by a timer that may fire later than the trigger.
-      await until('the news of it', () => system('adapter_cooldown_ended').length === 1);
+      await until('the notification', () => system('adapter_cooldown_ended').length === 1);
     });
 
     it('cools down an egress adapter that keeps failing, and counts suppressed sends', async () => {
@@ -284,10 +284,10 @@ describe('the gate in a running system', () => {
         work.emit({ source_name: 'looper', payload: { text: 'loop' } });
       });
       await start({ extra: [looper] });
-      const said = { source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'loop' } };
-      expect((await observe(said, '?wait=decision')).body.decision).to.include({ action: 'deliver' });
+      const observation = { source_name: 'shop', session_key: 'console:u1:s1', payload: { text: 'loop' } };
+      expect((await observe(observation, '?wait=decision')).body.decision).to.include({ action: 'deliver' });
       await until('the alert', () => seen.some(({ payload }) => payload.alert_type === 'loop_hops'));
-      expect((await observe({ ...said, payload: { text: 'on' } }, '?wait=decision')).status).to.equal(202);
+      expect((await observe({ ...observation, payload: { text: 'on' } }, '?wait=decision')).status).to.equal(202);
       expect(alerts('gate:loop_hops')).to.have.length(1);
       const { totals } = (await (await host.fetch('/gate/status')).json()) as { totals: { by_reason: Json } };
       expect(totals.by_reason).to.include({ loop_hops: 1, message_default: 10 });
@@ -312,7 +312,7 @@ describe('the gate in a running system', () => {
         },
       };
       await start({ extra: [slow] });
-      const said = (text: string) =>
+      const publishText = (text: string) =>
         host.service('conversation').publish(
           {
             source_name: 'agent:speaker',
@@ -323,8 +323,8 @@ describe('the gate in a running system', () => {
           },
           { principal: localPrincipal },
         );
-      const stuck = said('stuck');
-      said('next');
+      const stuck = publishText('stuck');
+      publishText('next');
       await until('the next', () => sent.length === 1);
       const status = host
         .service('conversation')
@@ -391,7 +391,10 @@ describe('the gate in a running system', () => {
       state.fails = false;
       expect(await trigger()).to.include({ ok: true });
       const trail = host.service('audit');
-      await until('the note', async () => (await trail.query({ operation: 'gate:cooldown_clear' })).rows.length === 1);
+      await until(
+        'the audit row',
+        async () => (await trail.query({ operation: 'gate:cooldown_clear' })).rows.length === 1,
+      );
     });
   });
 });

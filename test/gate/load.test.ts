@@ -14,7 +14,7 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 
 /** Time limit of a test with many sessions, milliseconds. */
-const patient = 60_000;
+const timeoutMs = 60_000;
 
 const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
 
@@ -25,9 +25,9 @@ class HeldModel {
   readonly #held = new Map<string, Promise<void>>();
 
   hold(text: string): () => void {
-    let letGo: () => void = () => undefined;
-    this.#held.set(text, new Promise((resolve) => (letGo = resolve)));
-    return letGo;
+    let release: () => void = () => undefined;
+    this.#held.set(text, new Promise((resolve) => (release = resolve)));
+    return release;
   }
 
   get plugin(): TestPlugin {
@@ -62,7 +62,7 @@ const terminal = (sent: string[]): TestPlugin =>
     },
   );
 
-describe('many sessions at once', function () {
+describe('many concurrent sessions', function () {
   this.timeout(120_000);
 
   eachDatabase((engine) => {
@@ -89,7 +89,7 @@ describe('many sessions at once', function () {
       return host;
     }
 
-    const said = (session: number, text: string) => ({
+    const messageFor = (session: number, text: string) => ({
       source_name: 'load',
       session_key: `console:u${session}:s`,
       actor: { actor_type: 'user', actor_id: `u${session}` },
@@ -110,17 +110,19 @@ describe('many sessions at once', function () {
     it('have their messages answered in order, and a slow one delays no other', async () => {
       const to = await start();
       const sessions = rounds(200, 1_000);
-      const letGo = model.hold('s0 m0');
+      const release = model.hold('s0 m0');
       for (const round of [0, 1]) {
         for (let from = 0; from < sessions; from += 100) {
-          const batch = Array.from({ length: 100 }, (_, index) => said(from + index, `s${from + index} m${round}`));
+          const batch = Array.from({ length: 100 }, (_, index) =>
+            messageFor(from + index, `s${from + index} m${round}`),
+          );
           expect(await observe(to, batch)).to.include({ accepted: 100 });
         }
       }
-      await until('all but the slow one', () => model.answered.length === 2 * (sessions - 1), patient);
+      await until('all but the slow one', () => model.answered.length === 2 * (sessions - 1), timeoutMs);
       expect(model.asked).to.include('s0 m0').and.to.not.include('s0 m1');
-      letGo();
-      await until('the slow one', () => model.answered.length === 2 * sessions, patient);
+      release();
+      await until('the slow one', () => model.answered.length === 2 * sessions, timeoutMs);
       const at = new Map(model.asked.map((text, index) => [text, index]));
       expect(at.size).to.equal(2 * sessions);
       for (let session = 0; session < sessions; session += 1) {
@@ -131,35 +133,35 @@ describe('many sessions at once', function () {
 
     it('get an immediate refusal from a full inbox, and answers to all accepted messages', async () => {
       const to = await start({ env: { MORTISE_SESSION_INBOX_CAPACITY: '1' } });
-      const letGo = model.hold('one');
+      const release = model.hold('one');
       const first = ask(to, 'one');
-      await until('the first', () => model.asked.length === 1, patient);
+      await until('the first', () => model.asked.length === 1, timeoutMs);
       const second = ask(to, 'two');
-      await until('the second', () => to.service('conversation').stats().queued === 1, patient);
+      await until('the second', () => to.service('conversation').stats().queued === 1, timeoutMs);
       const third = await ask(to, 'three');
       expect([third.status, third.headers.get('retry-after')]).to.deep.equal([429, '1']);
       expect(((await third.json()) as { error: Json }).error).to.include({ code: 'session_busy' });
-      const event = await to.post('/observations', said(1, 'four'));
+      const event = await to.post('/observations', messageFor(1, 'four'));
       expect(event.status).to.equal(202);
-      const refused = await to.post('/observations', { ...said(1, 'five'), session_key: 'console:u1:s1' });
+      const refused = await to.post('/observations', { ...messageFor(1, 'five'), session_key: 'console:u1:s1' });
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
-      letGo();
+      release();
       expect([(await first).status, (await second).status]).to.deep.equal([200, 200]);
-      await until('the event', () => model.answered.length === 3, patient);
+      await until('the event', () => model.answered.length === 3, timeoutMs);
       expect(model.answered).to.have.members(['one', 'two', 'four']);
     });
 
     it('lose no accepted message when the process stops', async () => {
       const dataDir = temporaryFolder('drain');
       const to = await start({ dataDir });
-      const letGo = model.hold('s0 m0');
+      const release = model.hold('s0 m0');
       const all = Array.from({ length: 60 }, (_, index) =>
-        said(index % 10, `s${index % 10} m${Math.floor(index / 10)}`),
+        messageFor(index % 10, `s${index % 10} m${Math.floor(index / 10)}`),
       );
       const answered = ask(to, 'with a caller');
       expect(await observe(to, all)).to.include({ accepted: 60 });
       const stopped = to.stop(60_000);
-      letGo();
+      release();
       await stopped;
       expect((await answered).status).to.equal(200);
       expect(model.answered).to.have.length(61);
@@ -172,17 +174,17 @@ describe('many sessions at once', function () {
       await after.stop();
     });
 
-    it('have accepted messages that do not fit into the stop time logged', async () => {
+    it('have accepted messages logged that miss the stop limit', async () => {
       const to = await start();
-      const letGo = model.hold('m0');
+      const release = model.hold('m0');
       const { results } = await observe(
         to,
-        [0, 1, 2].map((n) => said(1, `m${n}`)),
+        [0, 1, 2].map((n) => messageFor(1, `m${n}`)),
       );
-      await until('the turn', () => model.asked.length === 1, patient);
+      await until('the turn', () => model.asked.length === 1, timeoutMs);
       const stopped = to.stop(1_000);
-      await until('the line', () => to.logs.some((one) => one.includes('not handled before the stop')), patient);
-      letGo();
+      await until('the line', () => to.logs.some((one) => one.includes('not handled before the stop')), timeoutMs);
+      release();
       await stopped;
       host = undefined;
       const [first, ...others] = results.map(({ obs_id }) => obs_id);

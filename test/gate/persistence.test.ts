@@ -105,7 +105,7 @@ describe('persistent state of the gate and its sessions', () => {
       expect((await pool(host, 'drop')).total_seen).to.equal(300);
     });
 
-    it('is deleted with a session that is removed', async () => {
+    it('is deleted with its session', async () => {
       const host = await start(newFolder(), {
         MORTISE_SESSION_IDLE_TTL_SECONDS: '0.3',
         MORTISE_SESSION_IDLE_SWEEP_SECONDS: '0.05',
@@ -126,7 +126,7 @@ describe('persistent state of the gate and its sessions', () => {
       expect(host.service('conversation').session('console:u1:s1')?.processed_total).to.equal(1);
     });
 
-    it('is gone after a restart when it was in memory', async () => {
+    it('is lost at a restart when it is kept in memory', async () => {
       const folder = newFolder();
       const memory = { MORTISE_GATE_PERSISTENCE: 'memory' };
       const first = await start(folder, memory);
@@ -138,7 +138,7 @@ describe('persistent state of the gate and its sessions', () => {
     });
 
     if (engine.dialect === 'postgres') {
-      it('is released once over all processes', async () => {
+      it('is released once across all processes', async () => {
         const folder = newFolder();
         const first = await start(folder);
         await submit(first, message(' '));
@@ -150,7 +150,7 @@ describe('persistent state of the gate and its sessions', () => {
       });
     }
 
-    // The last test: it drops tables.
+    // This test is last because it drops tables.
     it('stays in memory with an alert once the database fails, and messages continue', async () => {
       const host = await start(newFolder());
       await submit(host, message('hi'));

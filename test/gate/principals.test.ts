@@ -13,7 +13,7 @@ const keys = [
 const keyOf = (id: string) => ({ 'x-api-key': keys.find((one) => one.id === id)?.key ?? '' });
 
 /** Calls the tool that a message names: `call <tool> <arguments>`. */
-const obedient = () =>
+const toolCaller = () =>
   fakeModel(({ messages }) => {
     const last = messages.at(-1);
     const call = last?.role === 'user' ? /^call (\w+) (.*)$/su.exec(String(last.content)) : null;
@@ -27,7 +27,7 @@ describe('principals', () => {
 
     beforeEach(async function start() {
       this.timeout(30_000);
-      model = obedient();
+      model = toolCaller();
       host = await createTestHost({
         plugins: ['agent', 'channel-console', 'gate', 'reflex', 'memory-gateway', 'memory-backend-local'],
         env: { MORTISE_API_KEYS: JSON.stringify(keys), MORTISE_GATE_PERSISTENCE: 'sql' },
@@ -51,26 +51,26 @@ describe('principals', () => {
     }
     const observe = (id: string, body: Json) =>
       post('/observations?wait=decision', { source_name: 'shop', ...body }, id);
-    const said = (user: string, text: string, more: Json = {}) => ({
+    const messageOf = (user: string, text: string, more: Json = {}) => ({
       actor: { actor_type: 'user', actor_id: user },
       payload: { text },
       ...more,
     });
     const get = async (path: string, id: string) => (await host.fetch(path, { headers: keyOf(id) })).text();
-    /** What the model was shown of the tools it called. */
+    /** Tool results in the requests to the model. */
     const results = () =>
       model.requests.flatMap(({ messages }) => messages.slice(-1).filter(({ role }) => role === 'tool'));
     const lastResult = () => String(results().at(-1)?.content);
 
-    it('of an observation are those of every tool call and audit row that it causes', async () => {
+    it('of an observation apply to every tool call and audit row that it causes', async () => {
       const store = (space: string, text: string) =>
         `call memory_store ${JSON.stringify({ payload_md: text, target_space: space })}`;
-      await observe('alice-laptop', said('alice', store('private:alice', 'The walrus of alice.')));
+      await observe('alice-laptop', messageOf('alice', store('private:alice', 'The walrus of alice.')));
       await until('the answer to alice', () => results().length === 1);
-      await observe('mallory', said('mallory', store('private:alice', 'Planted.')));
+      await observe('mallory', messageOf('mallory', store('private:alice', 'Planted.')));
       await until('the answer to mallory', () => results().length === 2);
       const query = { query: 'walrus', spaces: ['private:alice'] };
-      await observe('mallory', said('mallory', `call memory_query ${JSON.stringify(query)}`));
+      await observe('mallory', messageOf('mallory', `call memory_query ${JSON.stringify(query)}`));
       await until('the second answer to mallory', () => results().length === 3);
       expect(lastResult()).to.not.include('The walrus');
       const { rows } = await host.service('audit').query({});
@@ -83,10 +83,10 @@ describe('principals', () => {
     });
 
     for (const [what, body] of [
-      ['a session of another user', said('mallory', 'hi', { session_key: 'console:alice:s1' })],
-      ['a socket session of another user', said('mallory', 'hi', { session_key: 'ws:alice:main' })],
-      ['another user', said('alice', 'hi')],
-      ['another user in the metadata', said('mallory', 'hi', { metadata: { user_id: 'alice' } })],
+      ['a session of another user', messageOf('mallory', 'hi', { session_key: 'console:alice:s1' })],
+      ['a socket session of another user', messageOf('mallory', 'hi', { session_key: 'ws:alice:main' })],
+      ['another user', messageOf('alice', 'hi')],
+      ['another user in the metadata', messageOf('mallory', 'hi', { metadata: { user_id: 'alice' } })],
       [
         'a session of another user in an alert',
         {
@@ -103,18 +103,18 @@ describe('principals', () => {
       });
     }
 
-    it('bound to spaces alone are their own user', async () => {
+    it('bound only to spaces act as a user of their own name', async () => {
       const foreign = await observe('bot', { payload: { text: 'hi' }, session_key: 'console:alice:s1' });
       expect([foreign.status, foreign.body.error?.code]).to.deep.equal([403, 'actor_mismatch']);
       expect((await observe('bot', { payload: { text: 'hi' }, session_key: 'build' })).status).to.equal(202);
       expect(await get('/gate/sessions', 'bot')).to.include('console:bot:build');
     });
 
-    it('have event ids of their own', async () => {
+    it('have separate event ids', async () => {
       const event = { evidence: { raw_event_id: 'e1' } };
-      const first = await observe('alice-laptop', said('alice', 'one', event));
-      const second = await observe('mallory', said('mallory', 'two', event));
-      const again = await observe('alice-laptop', said('alice', 'one', event));
+      const first = await observe('alice-laptop', messageOf('alice', 'one', event));
+      const second = await observe('mallory', messageOf('mallory', 'two', event));
+      const again = await observe('alice-laptop', messageOf('alice', 'one', event));
       expect([first.body.status, second.body.status]).to.deep.equal(['accepted', 'accepted']);
       expect(again.body).to.deep.equal({ obs_id: first.body.obs_id, status: 'duplicate' });
     });
@@ -124,8 +124,8 @@ describe('principals', () => {
       for (const id of ids) {
         const user = { 'alice-laptop': 'alice', mallory: 'mallory', bot: 'bot' }[id] ?? '';
         const session_key = `secret-session-of-${user}`;
-        await observe(id, said(user, `the secret text of ${user}`, { session_key }));
-        await observe(id, said(user, `the secret text of ${user}`, { session_key }));
+        await observe(id, messageOf(user, `the secret text of ${user}`, { session_key }));
+        await observe(id, messageOf(user, `the secret text of ${user}`, { session_key }));
         const data = { obs_type: 'world_data', payload: { schema_id: `the-secret-text-of-${user}`, data: {} } };
         await observe(id, { actor: { actor_type: 'user', actor_id: user }, session_key, ...data });
       }
@@ -150,25 +150,25 @@ describe('principals', () => {
       expect(users(await seen('operator'))).to.have.members(['alice', 'mallory', 'bot']);
     });
 
-    it('are explained decisions on their own observations only', async () => {
+    it('get explanations only of decisions on their own observations', async () => {
       const explain = async (id: string, body: Json) => {
         const answer = await post('/gate/explain', { source_name: 'shop', ...body }, id);
         return answer.status === 200 ? 200 : answer.body.error.code;
       };
-      await observe('alice-laptop', said('alice', 'hi', { session_key: 'console:alice:s1' }));
-      const foreign = said('mallory', 'hi', { session_key: 'console:alice:s1' });
-      expect(await explain('mallory', said('alice', 'hi'))).to.equal('actor_mismatch');
+      await observe('alice-laptop', messageOf('alice', 'hi', { session_key: 'console:alice:s1' }));
+      const foreign = messageOf('mallory', 'hi', { session_key: 'console:alice:s1' });
+      expect(await explain('mallory', messageOf('alice', 'hi'))).to.equal('actor_mismatch');
       expect(await explain('mallory', foreign)).to.equal('session_forbidden');
-      expect(await explain('mallory', said('mallory', 'hi'))).to.equal(200);
+      expect(await explain('mallory', messageOf('mallory', 'hi'))).to.equal(200);
       expect(await explain('mallory', { payload: { text: 'hi' } })).to.equal(200);
       expect(await explain('operator', foreign)).to.equal(200);
     });
 
-    it('of a pooled observation are those of its release', async () => {
+    it('of a pooled observation apply when it is released', async () => {
       const text = `call memory_query ${JSON.stringify({ query: 'x', spaces: ['private:alice'] })}`;
       await post('/gate/overrides', { overrides: { drop_actors: ['mallory'] }, reason: 'test' }, 'operator');
       await until('the override', async () => {
-        const { body } = await observe('mallory', said('mallory', text));
+        const { body } = await observe('mallory', messageOf('mallory', text));
         return (body.decision as Json | null)?.action === 'drop';
       });
       await host.fetch('/gate/overrides/drop_actors', { method: 'DELETE', headers: keyOf('operator') });
@@ -183,12 +183,12 @@ describe('principals', () => {
       expect(lastResult()).to.match(/SPACE_FORBIDDEN|space_forbidden|not use that space/);
     });
 
-    it('start a new chat with /new, without asking the model', async () => {
+    it('start a new chat with /new, without a model request', async () => {
       const session_key = 'console:alice:s1';
-      await observe('alice-laptop', said('alice', 'remember the walrus', { session_key }));
+      await observe('alice-laptop', messageOf('alice', 'remember the walrus', { session_key }));
       await until('the first answer', () => model.requests.length === 1);
-      await observe('alice-laptop', said('alice', ' /new ', { session_key }));
-      await observe('alice-laptop', said('alice', 'hello', { session_key }));
+      await observe('alice-laptop', messageOf('alice', ' /new ', { session_key }));
+      await observe('alice-laptop', messageOf('alice', 'hello', { session_key }));
       await until('the second answer', () => model.requests.length === 2);
       expect(JSON.stringify(model.requests[1]?.messages))
         .to.include('hello')

@@ -69,7 +69,7 @@ describe('the variables of the gate', () => {
     });
   }
 
-  it('keep the gate on with an alert when the reload interval is invalid', async () => {
+  it('keep the gate running, with an alert, when the reload interval is invalid', async () => {
     await start({ MORTISE_GATE_RELOAD_MS: 'often' });
     expect(states()).to.include({ conversation: 'active', gate: 'active' });
     const { health } = await host.control.inspect('gate');

@@ -5,7 +5,7 @@ import { load, type Progress } from './modules.js';
 import { run } from './process.js';
 import { createProject, type Project } from './project.js';
 
-/** Notes which steps were worked on. */
+/** Records the steps that ran. */
 function recorder(): { readonly steps: string[]; readonly progress: Progress } {
   const steps: string[] = [];
   return {
@@ -39,7 +39,7 @@ describe('the build of the launcher', () => {
     return { steps, errors };
   }
 
-  it('happens once, and again only when a source changes', async () => {
+  it('runs once, and again only when a source changes', async () => {
     expect((await prepare()).steps).to.deep.equal(['building']);
     expect(built('plugins/echo/index.js')).to.include('one');
     expect((await prepare()).steps).to.deep.equal([]);
@@ -48,7 +48,7 @@ describe('the build of the launcher', () => {
     expect(built('plugins/echo/index.js')).to.include('two');
   });
 
-  it('happens when the lockfile or the compiler settings change, and when a source is added', async () => {
+  it('runs when the lockfile or the compiler settings change, and when a source is added', async () => {
     await prepare();
     for (const path of ['package-lock.json', 'tsconfig.json']) {
       project.write(path, `${readFileSync(at(path), 'utf8')}\n`);
@@ -59,7 +59,7 @@ describe('the build of the launcher', () => {
     expect(built('plugins/late/index.js')).to.include('late');
   });
 
-  it('does not happen when a file was only touched', async () => {
+  it('does not run when a file was only touched', async () => {
     await prepare();
     utimesSync(at('plugins/echo/index.ts'), new Date(), new Date());
     expect((await prepare()).steps).to.deep.equal([]);
@@ -86,7 +86,7 @@ describe('the build of the launcher', () => {
     expect(existsSync(at('dist/core/main.js'))).to.equal(true);
   });
 
-  it('makes outputs again that somebody removed, or that were cut short', async () => {
+  it('recreates outputs that were removed or truncated', async () => {
     await prepare();
     for (const harm of [(file: string) => rmSync(file), (file: string) => writeFileSync(file, '')]) {
       harm(at('dist/plugins/echo/index.js'));
@@ -95,7 +95,7 @@ describe('the build of the launcher', () => {
     }
   });
 
-  it('goes on after a type error in a plugin, and names it at every start until it is fixed', async () => {
+  it('continues after a type error in a plugin, and reports it at every start until it is fixed', async () => {
     project.write('plugins/echo/index.ts', `export const echo: number = 'three';\n`);
     for (const attempt of ['first', 'second']) {
       const launcher = run(process.execPath, [at('scripts/start.mjs'), 'exit', '0'], { cwd: project.root });
@@ -108,7 +108,7 @@ describe('the build of the launcher', () => {
     expect((await prepare()).errors).to.deep.equal([]);
   });
 
-  it('says which file is missing when there is no server to start', async () => {
+  it('names the missing file when there is no server to start', async () => {
     rmSync(at('core/main.ts'));
     const launcher = run(process.execPath, [at('scripts/start.mjs')], { cwd: project.root });
     expect((await launcher.ended).code).to.equal(1);
@@ -117,7 +117,7 @@ describe('the build of the launcher', () => {
     );
   });
 
-  it('is done by one of two starts at once; the other waits and uses it', async () => {
+  it('runs in one of two concurrent starts; the other waits and uses its result', async () => {
     const starts = [1, 2].map(() =>
       run(process.execPath, [at('scripts/start.mjs'), 'exit', '0'], { cwd: project.root }),
     );
@@ -127,7 +127,7 @@ describe('the build of the launcher', () => {
   });
 });
 
-describe('what the launcher remembers of a source', () => {
+describe('a source record of the launcher', () => {
   let project: Project;
   const path = 'core/main.ts';
   beforeEach(() => {
@@ -147,7 +147,7 @@ describe('what the launcher remembers of a source', () => {
     expect(again).to.include({ changed: false, touched: false });
   });
 
-  it('does not hide a change that keeps size and time of an old file', async () => {
+  it('does not hide a change that keeps the size and time of an old file', async () => {
     const { compareSources } = await load('sources.mjs');
     const file = join(project.root, path);
     const { entries } = compareSources(project.root, [path], {}, Date.now() + 60_000);
@@ -156,7 +156,7 @@ describe('what the launcher remembers of a source', () => {
     utimesSync(file, mtime, mtime);
     const [size, , changed, hash] = entries[path] ?? [0, 0, 0, ''];
     expect(statSync(file).size).to.equal(size);
-    // The time as it is now: putting it back rounds it.
+    // Read after utimes, which rounds the time.
     const withSameTime = { [path]: [size, statSync(file).mtimeMs, changed, hash] as const };
     expect(compareSources(project.root, [path], withSameTime, Date.now() + 60_000).changed).to.equal(true);
   });

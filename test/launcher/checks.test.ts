@@ -63,16 +63,16 @@ describe('npm test', function () {
     expect((await npmTest().ended).code).to.equal(1);
   });
 
-  it('hands its arguments to mocha', async () => {
+  it('passes its arguments to mocha', async () => {
     project.write('core/one/test/fails.test.ts', test('fails', `throw new Error('on purpose');`));
     const chosen = npmTest('--grep', 'passes');
     expect((await chosen.ended).code).to.equal(0);
     expect(totals(chosen.text())).to.deep.equal(['1 passed, 0 failed']);
   });
 
-  it('runs the tests of the memory gateway alone, and without those of its backend where only HTTP is wanted', async () => {
+  it('runs only the tests of the memory gateway, without those of its backend when only HTTP is selected', async () => {
     const files = {
-      'plugins/memory-gateway/test/door.test.ts': 'door',
+      'plugins/memory-gateway/test/audit.test.ts': 'audit',
       'plugins/memory-gateway/test/remote/outage.test.ts': 'outage',
       'plugins/memory-outbox/test/worker.test.ts': 'worker',
       'test/memory/query.test.ts': 'query',
@@ -87,13 +87,13 @@ describe('npm test', function () {
       expect((await running.ended).code, running.text() + running.errors()).to.equal(0);
       return [...running.text().matchAll(/✔ (\w+)/g)].map(([, name]) => name).sort();
     };
-    const all = ['door', 'hang', 'outage', 'query', 'worker'];
+    const all = ['audit', 'hang', 'outage', 'query', 'worker'];
     expect(await gateway({})).to.deep.equal(all);
-    expect(await gateway({ HTTP_ONLY_MODE: '1' })).to.deep.equal(['door', 'query']);
+    expect(await gateway({ HTTP_ONLY_MODE: '1' })).to.deep.equal(['audit', 'query']);
     expect(await gateway({ HTTP_ONLY_MODE: '1', VERIFY_FULL: '1' })).to.deep.equal(all);
   });
 
-  it('counts a test process that dies as a failure, says where, and runs the others', async () => {
+  it('counts a killed test process as a failure, reports where it was, and runs the others', async () => {
     project.write('core/one/test/dies.test.ts', test('ends the process', `process.kill(process.pid, 'SIGKILL');`));
     project.write('core/two/test/passes.test.ts', test('passes too', `process.stdout.write('');`));
     const red = npmTest();
@@ -104,7 +104,7 @@ describe('npm test', function () {
     expect(totals(red.text())).to.deep.equal(['1 passed, 1 failed']);
   });
 
-  it('lists every failure at the end, and runs only the folders that are named', async () => {
+  it('lists every failure at the end, and runs only the given folders', async () => {
     project.write('core/one/test/fails.test.ts', test('fails', `throw new Error('on purpose');`));
     project.write('core/two/test/fails.test.ts', test('fails too', `throw new Error('on purpose');`));
     const red = npmTest();
@@ -117,7 +117,7 @@ describe('npm test', function () {
     expect(totals(chosen.text())).to.deep.equal(['1 passed, 1 failed']);
   });
 
-  it('leaves fixtures alone', async () => {
+  it('does not run fixtures', async () => {
     project.write('core/one/test/fixtures/fails.test.ts', test('fails', `throw new Error('on purpose');`));
     const green = npmTest();
     expect((await green.ended).code).to.equal(0);

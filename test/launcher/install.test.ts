@@ -31,7 +31,7 @@ describe('the installation of the dependencies', () => {
     return calls;
   }
 
-  it('happens once per lockfile, without install scripts, with the compiler whatever the environment says', async () => {
+  it('runs once per lockfile, without install scripts, with the compiler whatever the environment says', async () => {
     const [args] = await install();
     expect(args).to.include.members(['ci', '--ignore-scripts', '--include=dev']);
     expect(await install()).to.deep.equal([]);
@@ -42,20 +42,20 @@ describe('the installation of the dependencies', () => {
     expect(await install()).to.have.length(1);
   });
 
-  it('happens again when node_modules is gone', async () => {
+  it('runs again when node_modules is missing', async () => {
     await install();
     rmSync(join(project.root, 'node_modules'), { recursive: true });
     expect(await install()).to.have.length(1);
   });
 
-  it('happens again when node_modules was made for another machine', async () => {
+  it('runs again when node_modules was made for another machine', async () => {
     await install();
     const stamp = join(project.root, 'node_modules', '.mortise-installed.json');
     writeFileSync(stamp, readFileSync(stamp, 'utf8').replace(process.platform, 'plan9'));
     expect(await install()).to.have.length(1);
   });
 
-  it('is left out when npm has installed the same by hand, and not when it has installed something else', async () => {
+  it('is skipped after a manual npm install of the same packages, but not of others', async () => {
     const byHand = (version: string) =>
       project.write('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': { version } } }));
     byHand('0.9.0');
@@ -66,13 +66,13 @@ describe('the installation of the dependencies', () => {
     expect(await install()).to.deep.equal([]);
   });
 
-  it('happens again when a package is gone, however it was installed', async () => {
+  it('runs again when a package is missing, however it was installed', async () => {
     await install();
     rmSync(join(project.root, 'node_modules', 'a'), { recursive: true });
     expect(await install()).to.have.length(1);
   });
 
-  it('takes the place of a link to a folder that is gone', async () => {
+  it('replaces a link to a missing folder', async () => {
     symlinkSync(join(project.root, 'nowhere'), join(project.root, 'node_modules'));
     expect(await install()).to.have.length(1);
     expect(await install()).to.have.length(0);
@@ -86,7 +86,7 @@ describe('the Node that the launcher provides', () => {
   });
   afterEach(() => project.remove());
 
-  /** Installs a program that says it is the given Node. */
+  /** Installs a program that reports the given Node version. */
   function npmThatBrings(version: string, calls: string[][] = []): Npm {
     return async (args) => {
       calls.push(args);
@@ -115,7 +115,7 @@ describe('the Node that the launcher provides', () => {
     expect(existsSync(join(project.root, 'node_modules'))).to.equal(false);
   });
 
-  it('is installed anew when a download was cut short', async () => {
+  it('is reinstalled after a truncated download', async () => {
     const { findRuntime, installRuntime } = await load('runtime.mjs');
     const path = await installRuntime(project.root, npmThatBrings('v22.20.0'));
     rmSync(join(project.root, '.runtime'), { recursive: true });
@@ -131,7 +131,7 @@ describe('the Node that the launcher provides', () => {
     expect(calls).to.have.length(2);
   });
 
-  it('is refused with a sentence when it does not run here', async () => {
+  it('is refused with an explanation when it does not run on this machine', async () => {
     const { installRuntime } = await load('runtime.mjs');
     const failure = await installRuntime(project.root, async () => undefined).catch((error: Error) => error);
     expect(failure)
@@ -161,27 +161,31 @@ describe("npm's cache", () => {
 });
 
 describe('a set-up that fails', () => {
-  const said = async (output: string) => {
+  const messageFor = async (output: string) => {
     const { explain } = await load('npm.mjs');
     const context = { what: 'Node 22', log: 'setup.log', root: 'there' };
     return explain({ code: 1, signal: null, output }, context).message;
   };
 
-  it('says in one sentence what happened and what to do', async () => {
+  it('reports the cause and the fix in one sentence', async () => {
     const offline =
       'npm error code ENOTFOUND\nnpm error network request to the registry failed, reason: getaddrinfo ENOTFOUND';
-    expect(await said(offline)).to.match(/registry could not be reached \(ENOTFOUND\): check the network/);
-    expect(await said('npm ERR! code ECONNREFUSED\n')).to.match(/registry could not be reached \(ECONNREFUSED\)/);
-    expect(await said('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
-    expect(await said('npm error code ENOSPC')).to.match(/disk is full: free/);
-    expect(await said('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
-    expect(await said('npm error code EACCES\nnpm error path /home/x/.npm')).to.match(/folder \/home\/x\/.npm cannot/);
-    expect(await said('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
-    expect(await said('npm error code EWHAT\nnpm error A thing broke')).to.match(/\(A thing broke\): read setup\.log/);
-    expect(await said('')).to.match(/\(npm ended with 1\)/);
+    expect(await messageFor(offline)).to.match(/registry could not be reached \(ENOTFOUND\): check the network/);
+    expect(await messageFor('npm ERR! code ECONNREFUSED\n')).to.match(/registry could not be reached \(ECONNREFUSED\)/);
+    expect(await messageFor('npm error code SELF_SIGNED_CERT_IN_CHAIN')).to.match(/NODE_EXTRA_CA_CERTS/);
+    expect(await messageFor('npm error code ENOSPC')).to.match(/disk is full: free/);
+    expect(await messageFor('npm error code EACCES')).to.match(/folder there cannot be written by this user/);
+    expect(await messageFor('npm error code EACCES\nnpm error path /home/x/.npm')).to.match(
+      /folder \/home\/x\/.npm cannot/,
+    );
+    expect(await messageFor('npm error code EUSAGE\nnpm error `npm ci` can only')).to.match(/run "npm install"/);
+    expect(await messageFor('npm error code EWHAT\nnpm error A thing broke')).to.match(
+      /\(A thing broke\): read setup\.log/,
+    );
+    expect(await messageFor('')).to.match(/\(npm ended with 1\)/);
   });
 
-  it('ends the start with code 1 and that sentence, and frees the lock', async () => {
+  it('ends the start with code 1 and that sentence, and releases the lock', async () => {
     const project = createProject({ linked: false });
     try {
       project.write('offline/npm-cli.js', `console.error('npm error code ECONNREFUSED'); process.exitCode = 1;\n`);

@@ -32,7 +32,7 @@ describe('the lock of the set-up', () => {
   const untilKilled = 'setInterval(() => {}, 1000);';
   const untilInputCloses = `process.stdin.on('end', () => lock.release()); process.stdin.resume();`;
 
-  /** Leaves behind the lock of a holder that was killed. */
+  /** Leaves the lock of a killed holder. */
   async function leaveDead(): Promise<void> {
     const dead = hold(untilKilled);
     await dead.line('holding');
@@ -74,7 +74,7 @@ describe('the lock of the set-up', () => {
     await next.ended;
   });
 
-  it('is taken over from a holder that has not touched it for a minute, though its process number is in use', async () => {
+  it('is taken over from a holder that has not touched it for a minute, although its process id is in use', async () => {
     await leaveDead();
     writeFileSync(owner(), JSON.stringify({ id: 'old', pid: process.pid, host: hostname() }));
     const longAgo = new Date(Date.now() - 61_000);
@@ -84,7 +84,7 @@ describe('the lock of the set-up', () => {
     expect(next.lines('waiting')).to.deep.equal([]);
   });
 
-  it('is taken over from an earlier process of the same number, as in a restarted container', async () => {
+  it('is taken over from an earlier process with the same id, as in a restarted container', async () => {
     await leaveDead();
     const next = hold('lock.release();', {
       before: `writeFileSync(${JSON.stringify(owner())}, JSON.stringify({ id: 'old', pid: process.pid, host: hostname() }));`,
@@ -118,7 +118,7 @@ describe('the lock of the set-up', () => {
     await slow.ended;
   });
 
-  it('never lets two in, though every holder dies and many find it dead at once', async () => {
+  it('never has two holders, although every holder dies and many waiters find it dead at the same time', async () => {
     await leaveDead();
     const dead = JSON.parse(readFileSync(owner(), 'utf8')) as { readonly pid: number };
     const journal = join(folder, 'journal');

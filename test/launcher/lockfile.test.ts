@@ -13,7 +13,7 @@ const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json')
 };
 
 describe('the lockfile', () => {
-  it('locks the parts for every platform, also those that are not installed here', () => {
+  it('locks the optional packages of every platform, including those not installed here', () => {
     // When a registry lacks one of them, npm install leaves it out silently, and npm ci then fails elsewhere.
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)

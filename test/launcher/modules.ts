@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The checkout these tests belong to. */
+/** The checkout of these tests. */
 export const checkout = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
-/** Address of a module of the launcher. It is plain JavaScript outside the build, so it is loaded by address. */
+/** URL of a launcher module, which is plain JavaScript outside the build. */
 export const launcherModule = (name: string): string => new URL(`../../../scripts/lib/${name}`, import.meta.url).href;
 
 export interface Progress {

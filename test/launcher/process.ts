@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 
-/** How long a test waits for a line or an end, in milliseconds. */
+/** Time limit for a line or an exit, in milliseconds. */
 const patience = 15_000;
 
 export interface Ending {
@@ -8,17 +8,17 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child process whose words can be waited for. */
+/** A child process whose output can be awaited. */
 export interface Running {
   readonly child: ChildProcess;
-  /** What it and its children wrote so far. */
+  /** Output of it and its children so far. */
   readonly text: () => string;
   readonly errors: () => string;
-  /** Lines of stdout that begin so. */
+  /** Lines of stdout with this beginning. */
   lines(beginning: string): string[];
-  /** Waits until stdout has that many lines that begin so, and returns the last of them. */
+  /** Waits until stdout has that many lines with this beginning, and returns the last. */
   line(beginning: string, count?: number): Promise<string>;
-  /** Closes stdin, which ends the stand-in server. */
+  /** Closes stdin, which ends the fake server. */
   closeInput(): void;
   readonly ended: Promise<Ending>;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { checkout } from './modules.js';
 
-/** A small project in a temporary folder, with the real launcher and a stand-in for the server. */
+/** A small project in a temporary folder, with the real launcher and a fake server. */
 export interface Project {
   readonly root: string;
   write(path: string, text: string): void;
@@ -23,7 +23,7 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
     'tsconfig.json',
     'tsconfig.scripts.json',
   ]) {
-    // What people run beside the launcher (benchmarks) needs the product and is left out.
+    // Other scripts, such as benchmarks, need the product and are left out.
     cpSync(join(checkout, name), join(root, name), { recursive: true, filter: (source) => !source.endsWith('.ts') });
   }
   for (const name of ['biome.json', '.mocharc.json', '.gitignore']) cpSync(join(checkout, name), join(root, name));
@@ -38,19 +38,19 @@ export function createProject({ linked = true }: { readonly linked?: boolean } =
       rmSync(root, { recursive: true, force: true });
     },
   };
-  project.write('core/main.ts', standIn);
+  project.write('core/main.ts', fakeServer);
   project.write('core/cli/main.ts', `console.log('command', process.argv.slice(2).join(' '));\nprocess.exit(4);\n`);
   return project;
 }
 
 /**
- * Says on stdout what happens to it, one word group a line. First argument: what to do.
- *   serve CODE         ends with CODE once stdin is closed
- *   exit CODE          ends at once
- *   exit-first CODE    ends at once, serves after a crash
- *   crash SIGNAL       ends by the signal
+ * Reports its events on stdout, one per line. The first argument selects its behaviour:
+ *   serve CODE         exits with CODE once stdin is closed
+ *   exit CODE          exits immediately
+ *   exit-first CODE    exits immediately, serves after a crash
+ *   crash SIGNAL       kills itself with the signal
  */
-const standIn = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
+const fakeServer = `const [mode = 'serve', value = '0'] = process.argv.slice(2);
 const env = (name: string) => process.env[name] ?? '-';
 const crashed = env('MORTISE_CRASHED') === '1';
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'] as const;

@@ -12,7 +12,7 @@ describe('the launcher while the server runs', () => {
   after(() => project.remove());
 
   let count = 0;
-  /** Each on a data directory of its own: the next start on the same one learns of a crash. */
+  /** Uses a new data directory, because the next start on the same one reports a crash. */
   function start(...args: string[]): Running {
     count += 1;
     return startOn(`data-${count}`, ...args);
@@ -25,7 +25,7 @@ describe('the launcher while the server runs', () => {
     });
   }
 
-  it('hands on the arguments and the exit code, and lets the server know that it is supervised', async () => {
+  it('passes on the arguments and the exit code, and marks the server as supervised', async () => {
     const launcher = start('exit', '7', '--port', '9000');
     expect(await launcher.ended).to.deep.equal({ code: 7, signal: null });
     expect(launcher.lines('arguments')).to.deep.equal(['arguments exit 7 --port 9000']);
@@ -43,7 +43,7 @@ describe('the launcher while the server runs', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    it(`forwards ${signal} once, however often it comes within a second`, async () => {
+    it(`forwards ${signal} once, however often it arrives within a second`, async () => {
       const launcher = start('serve', '0');
       await launcher.line('up');
       for (let count = 0; count < 5; count++) launcher.child.kill(signal);
@@ -78,7 +78,7 @@ describe('the launcher while the server runs', () => {
       shell: windows,
     });
     await npm.line('up');
-    // The first shows whether the server is in the group: the launcher does not pass it on.
+    // SIGWINCH shows whether the server is in the group, because the launcher does not forward it.
     process.kill(-Number(npm.child.pid), 'SIGWINCH');
     process.kill(-Number(npm.child.pid), 'SIGINT');
     await npm.line('signal SIGINT');
@@ -87,7 +87,7 @@ describe('the launcher while the server runs', () => {
     expect(npm.lines('signal')).to.deep.equal(['signal SIGINT']);
   });
 
-  it('lets the server know when the launcher is killed', async () => {
+  it('notifies the server when the launcher is killed', async () => {
     const launcher = start('serve', '0');
     await launcher.line('up');
     launcher.child.kill('SIGKILL');
@@ -95,7 +95,7 @@ describe('the launcher while the server runs', () => {
     expect((await launcher.ended).signal).to.equal('SIGKILL');
   });
 
-  it('restarts the server when it asks for it, and says why', async () => {
+  it('restarts the server on its request, and logs the reason', async () => {
     const launcher = start('exit-first', '75');
     expect(await launcher.line('up', 2)).to.match(/supervised 1 crashed 1$/);
     expect(launcher.errors()).to.match(/ended with code 75: .*; starting it again \(1 of 3/);
@@ -103,7 +103,7 @@ describe('the launcher while the server runs', () => {
     expect((await launcher.ended).code).to.equal(0);
   });
 
-  it('gives up after three restarts that end the same way, and says so', async () => {
+  it('gives up after three restarts that end the same way, and reports it', async () => {
     const launcher = start('exit', '75');
     expect((await launcher.ended).code).to.equal(75);
     expect(launcher.lines('up')).to.have.length(4);
@@ -116,7 +116,7 @@ describe('the launcher while the server runs', () => {
     expect(launcher.lines('up')).to.have.length(4);
   });
 
-  it('supervises the server when its output is no longer read', async () => {
+  it('keeps supervising the server when its output is no longer read', async () => {
     const launcher = start('crash', 'SIGSEGV');
     launcher.child.stderr?.destroy();
     expect((await launcher.ended).code).to.equal(139);
@@ -142,7 +142,7 @@ describe('the launcher while the server runs', () => {
     expect(next.lines('up')[0]).to.match(/crashed -$/);
   });
 
-  it('does not restart a server that was asked to end', async () => {
+  it('does not restart a server that was asked to stop', async () => {
     const launcher = start('serve', '75');
     await launcher.line('up');
     launcher.child.kill('SIGTERM');

@@ -21,7 +21,7 @@ function commands(): Map<string, string[]> {
 }
 
 describe('the justfile', () => {
-  it('has a recipe for each kind of test and for what the workflow runs, and nothing of its own', () => {
+  it('has a recipe for each kind of test and for CI, and each runs an npm script', () => {
     const justfile = readFileSync(join(checkout, 'justfile'), 'utf8');
     const recipes = [...justfile.matchAll(/^([\w-]+)[^\n:]*:\n {4}npm (?:run )?([\w:]+)/gm)].map(([, name, script]) => [
       name,
@@ -51,14 +51,14 @@ describe('the CI workflow', () => {
     expect(commands().get('test')?.slice(1).join(' && ')).to.equal(scripts.ci);
   });
 
-  it('makes the tables in the database of its own PostgreSQL before it tests', () => {
+  it('migrates the database of its PostgreSQL service before the tests', () => {
     const step = /- run: npm run migrate\n\s+env:\n((?:\s+DATABASE_\w+: .*\n)+)/.exec(workflow)?.[1] ?? '';
     expect(step.match(/DATABASE_\w+/g)).to.deep.equal(
       ['HOST', 'PORT', 'USER', 'PASSWORD', 'NAME', 'SCHEMA'].map((name) => `DATABASE_${name}`),
     );
   });
 
-  it('tests the oldest Node the package accepts, and one that is too old for it', () => {
+  it('tests the oldest supported Node, and an unsupported one', () => {
     const { engines } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
       engines: { node: string };
     };

@@ -5,7 +5,7 @@ import { rooms as layers } from './rooms.js';
 
 const project = new URL('../../../', import.meta.url);
 const rooms = /^(?:bin|config|core|plugins|schemas|scripts|test)\//;
-/** A place for a name, a choice or a pattern. */
+/** A placeholder, alternatives or a glob pattern. */
 const isPattern = /[<>{}*\s]/;
 
 describe('the architecture page', () => {
@@ -16,15 +16,15 @@ describe('the architecture page', () => {
       .filter((path) => rooms.test(path) && !isPattern.test(path));
     expect(paths.length).to.be.greaterThan(20);
     const exists = (path: string): boolean => existsSync(fileURLToPath(new URL(path, project)));
-    // A plugin may be gone; what the page says of it is then about nothing.
-    const isGone = (path: string): boolean => {
+    // A plugin may have been deleted; paths of it are then ignored.
+    const isDeleted = (path: string): boolean => {
       const [plugin] = /^plugins\/[^/]+/.exec(path) ?? [];
       return plugin !== undefined && !exists(`${plugin}/plugin.json`);
     };
-    expect(paths.filter((path) => !exists(path) && !isGone(path))).to.deep.equal([]);
+    expect(paths.filter((path) => !exists(path) && !isDeleted(path))).to.deep.equal([]);
   });
 
-  it('says of each room of core what it may import', () => {
+  it('lists what each room of core may import', () => {
     const page = readFileSync(new URL('ARCHITECTURE.md', project), 'utf8');
     const rows = new Map(
       [...page.matchAll(/^\| `core\/(\w+)` \|.*\| ([^|]+) \|$/gm)].map(([, room = '', uses = '']) => [room, uses]),

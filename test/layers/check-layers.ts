@@ -5,30 +5,30 @@ import { type Import, readImports } from './read-imports.js';
 import { exclusivePackages, ownNames, type Room, rooms } from './rooms.js';
 
 export interface LayerReport {
-  /** How many files were looked at. */
+  /** Number of checked files. */
   readonly files: number;
-  /** One line each: where, what is wrong. */
+  /** One line per violation: its place and reason. */
   readonly violations: readonly string[];
 }
 
 const folders = ['core', 'plugins', 'test', 'scripts'];
-/** The console's pages are a program of their own, for the browser, with its own rules. */
+/** The console's pages are a separate browser program with other rules. */
 const skipped = new Set(['node_modules', 'fixtures', 'plugins/console/web']);
 
-/** Holds every source file of a checkout against the table of rooms, and finds files that import each other. */
+/** Checks every source file of a checkout against the table of rooms, and finds import cycles. */
 export function checkLayers(root: string): LayerReport {
   const files = folders.flatMap((folder) => listFiles(root, folder));
   const imports = new Map(files.map((file) => [file, readImports(file, readFileSync(join(root, file), 'utf8'))]));
   const violations = files.flatMap((file) => checkFile(root, file, imports.get(file) ?? []));
-  return { files: files.length, violations: [...violations, ...findCircles(root, imports)] };
+  return { files: files.length, violations: [...violations, ...findCycles(root, imports)] };
 }
 
-/** Files that import each other, directly or through others; types count. One line per circle. */
-function findCircles(root: string, imports: ReadonlyMap<string, readonly Import[]>): string[] {
-  const circles: string[] = [];
+/** Import cycles, including those of type imports, one per line. */
+function findCycles(root: string, imports: ReadonlyMap<string, readonly Import[]>): string[] {
+  const cycles: string[] = [];
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) circles.push(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: a circle`);
+    if (path.includes(file)) cycles.push(`${[...path.slice(path.indexOf(file)), file].join(' -> ')}: a cycle`);
     if (done.has(file) || path.includes(file)) return;
     for (const { specifier } of imports.get(file) ?? []) {
       const target = ownTarget(specifier) ?? (specifier.startsWith('.') ? resolve(root, file, specifier) : undefined);
@@ -37,7 +37,7 @@ function findCircles(root: string, imports: ReadonlyMap<string, readonly Import[
     done.add(file);
   };
   for (const file of imports.keys()) visit(file, []);
-  return circles;
+  return cycles;
 }
 
 function listFiles(root: string, folder: string): string[] {
@@ -70,7 +70,7 @@ function judge(root: string, file: string, room: Place, { specifier, typeOnly }:
     return judgePackage(file, room, specifier, typeOnly);
   }
   const target = own ?? resolve(root, file, specifier);
-  if (target.startsWith('..')) return 'it lies outside the project';
+  if (target.startsWith('..')) return 'it is outside the project';
   // Facts at the top level, such as package.json.
   if (!target.includes('/')) return undefined;
   const other = roomOf(target);
@@ -78,14 +78,14 @@ function judge(root: string, file: string, room: Place, { specifier, typeOnly }:
   if (other.id === room.id) return undefined;
   const inside = file.startsWith('plugins/') && target.startsWith(`${file.split('/', 2).join('/')}/`);
   if (file.startsWith('plugins/') && !own && !inside) {
-    return 'a plugin reaches the rest through mortise/sdk and mortise/contracts only';
+    return 'a plugin may import other rooms only through mortise/sdk and mortise/contracts';
   }
   const uses = isTest(file) ? [...room.uses, ...(room.testsUse ?? [])] : room.uses;
   if (uses.includes(other.name)) return undefined;
   return `${room.name} may not use ${other.id} (it uses ${uses.join(', ') || 'nothing of the project'})`;
 }
 
-/** The source behind one of the package's own names. */
+/** The source file behind a self-reference of the package. */
 function ownTarget(specifier: string): string | undefined {
   for (const [name, path] of Object.entries(ownNames)) {
     const found = new RegExp(`^${name.replace('*', '([^/]+)')}$`).exec(specifier);
@@ -109,7 +109,7 @@ function fits(pattern: string, name: string): boolean {
 
 const isTest = (file: string): boolean => /(^|\/)test\//.test(file);
 
-/** A room, and which of them: every plugin is a room of its own. */
+/** A room with an id, because every plugin is a separate room. */
 interface Place extends Room {
   readonly id: string;
 }
@@ -127,8 +127,8 @@ function roomOf(file: string): Place | undefined {
 }
 
 /**
- * The source behind a relative name, from the root, with forward slashes. Compiled code runs in `dist`, from where it
- * reaches what is not compiled.
+ * The source file behind a relative specifier, as a path from the root with forward slashes. Specifiers of compiled
+ * code start in `dist`.
  */
 function resolve(root: string, file: string, specifier: string): string {
   const path = posix.join('dist', dirname(file).split(sep).join('/'), specifier).replace(/^dist\//, '');

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
-/** What a name that a plugin's facts introduce is used for. */
+/** The kinds of names that a plugin introduces. */
 type Kind = 'plugin' | 'service' | 'schema' | 'point' | 'mount' | 'route' | 'setting' | 'envelope';
 
-/** A name of a feature that core may use all the same. */
+/** A feature name that core may use. */
 export interface AllowedName {
   readonly name: string;
   /** The one file that may use it, or a folder when it ends in a slash. */
@@ -17,7 +17,7 @@ export interface AllowedName {
  * Finds names of features in core: plugin keys, services, database schemas, extension points, mounts, routes and
  * settings that a manifest or a configuration schema of a plugin introduces, in strings and as names of members,
  * properties and destructured variables. Comments do not count.
- * @returns one line per use that no row of `allowed` covers, and one per row that covers nothing while the feature is there
+ * @returns one line per use that no row of `allowed` covers, and one per unused row of an installed feature
  */
 export function checkFeatureNames(root: string, allowed: readonly AllowedName[]): readonly string[] {
   const names = readFeatureNames(root);
@@ -37,7 +37,7 @@ export function checkFeatureNames(root: string, allowed: readonly AllowedName[])
   );
   const idle = allowed
     .filter((row) => names.has(row.name) && !used.has(row))
-    .map(({ name, in: at }) => `${at} does not use ${name}: drop its row`);
+    .map(({ name, in: at }) => `${at} does not use ${name}: remove its row`);
   return [...found, ...idle];
 }
 
@@ -64,8 +64,8 @@ function mentions({ text, isString }: Mention, name: string, kind: Kind): boolea
         new RegExp(`\\b(from|join|into|update|table) ${name}_`).test(text)
       );
     case 'plugin':
-      // A key of one word is a word of the language too, so beside the whole only a file or folder of that name counts, or
-      // the word next to "plugin".
+      // A one-word key is also an ordinary word, so only the whole text, a file or folder of that name, or the word next to
+      // "plugin" counts.
       return (
         text === name || (name.includes('-') ? hasWord(text, name) : hasPathOf(text, name) || isPlugin(text, name))
       );
@@ -86,7 +86,7 @@ function isPlugin(text: string, name: string): boolean {
   return new RegExp(`\\bplugin "?${name}\\b|\\b${name}"? plugin\\b`).test(text);
 }
 
-/** How a name is written where it is a member: `memoryGateway`; settings keep their spelling. */
+/** The spelling of a name as a member: `memoryGateway`; settings keep theirs. */
 function asMember(name: string, kind: Kind): string {
   return kind === 'setting' ? name : name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -111,7 +111,7 @@ function settingsOf({ properties = {} }: ConfigSchema): readonly string[] {
   return Object.entries(properties).flatMap(([name, property]) => [name, ...settingsOf(property)]);
 }
 
-/** Every name that a plugin of the checkout introduces, without those that the host's own settings share. */
+/** Every name that a plugin of the checkout introduces, except names of host settings. */
 function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
   const names = new Map<string, Kind>([['error envelope', 'envelope']]);
   const hostSettings = readFileSync(join(root, 'schemas', 'mortise.schema.json'), 'utf8');
@@ -130,7 +130,7 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
     if (!existsSync(schemaFile)) continue;
     const schema = readFileSync(schemaFile, 'utf8');
     for (const name of settingsOf(JSON.parse(schema) as ConfigSchema)) {
-      // One word may stand for anything.
+      // A single word is ambiguous.
       if (/_|[a-z][A-Z]/.test(name) && !hostSettings.includes(`"${name}"`)) names.set(name, 'setting');
     }
     for (const [, list = ''] of schema.matchAll(/"x-env": (\[[^\]]*\]|"[^"]*")/g)) {
@@ -143,8 +143,8 @@ function readFeatureNames(root: string): ReadonlyMap<string, Kind> {
 }
 
 /**
- * Strings, pieces of templates, members, properties and destructured variables; specifiers of imports are the layer
- * rule's. An object such as `{ type: 'error', error: { … } }`, or one with `jsonrpc`, is the envelope of one API's errors.
+ * Strings, pieces of templates, members, properties and destructured variables; the layer rule covers import
+ * specifiers. An object such as `{ type: 'error', error: { … } }`, or one with `jsonrpc`, is the error envelope of an API.
  */
 function readMentions(file: string, source: string): readonly Mention[] {
   const found: Mention[] = [];
@@ -188,7 +188,7 @@ function readMentions(file: string, source: string): readonly Mention[] {
   return found;
 }
 
-/** The product's own sources in a folder: tests and the testing kit may name anything. */
+/** Product sources in a folder: tests and the testing kit may name features. */
 function listSources(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;

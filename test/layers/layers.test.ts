@@ -53,22 +53,22 @@ const allowedNames: readonly AllowedName[] = [
 ];
 
 describe('the layers', () => {
-  it('hold: every file of the project imports only what its room may', () => {
+  it('hold for every import of the project', () => {
     const { files, violations } = checkLayers(fileURLToPath(new URL('../../../', import.meta.url)));
     expect(files).to.be.greaterThan(50);
     expect(violations.join('\n')).to.equal('');
   });
 
-  it('hold: core names no feature', () => {
+  it('keep feature names out of core', () => {
     const found = checkFeatureNames(fileURLToPath(new URL('../../../', import.meta.url)), allowedNames);
     expect(found.join('\n')).to.equal('');
   });
 
-  it('name only rooms that exist, each once', () => {
+  it('name only existing rooms, each once', () => {
     const names = new Set(rooms.map(({ name }) => name));
     const named = [
       ...rooms.flatMap(({ uses, testsUse = [] }) => [...uses, ...testsUse]),
-      // A plugin may be gone; its row then says nothing.
+      // A plugin may have been deleted; its row is then ignored.
       ...exclusivePackages.flatMap((rule) => rule.rooms).filter((name) => !name.startsWith('plugins/')),
     ];
     expect(named.filter((name) => !names.has(name))).to.deep.equal([]);
@@ -100,7 +100,7 @@ describe('the check of feature names', () => {
     };
     for (const [path, facts] of Object.entries(files)) {
       mkdirSync(dirname(join(root, path)), { recursive: true });
-      // As a formatter writes it, which is how the variables of a setting are found.
+      // Formatted, because the variables of a setting are found by their formatting.
       writeFileSync(join(root, path), JSON.stringify(facts, null, 1).replace(/\[\s*("[^"]*")\s*\]/g, '[$1]'));
     }
     mkdirSync(join(root, 'core'));
@@ -152,7 +152,7 @@ describe('the check of feature names', () => {
     'a setting of the host': 'process.env.MORTISE_PORT;',
     'another route': `request('/poolside');`,
   })) {
-    it(`does not mind ${what}`, () => {
+    it(`ignores ${what}`, () => {
       expect(verdict(text)).to.equal('');
     });
   }
@@ -160,7 +160,7 @@ describe('the check of feature names', () => {
   it('reports a row of the allow list that covers nothing', () => {
     writeFileSync(join(root, 'core', 'probe.ts'), '');
     const row = { name: 'kb', in: 'core/probe.ts', reason: 'none' };
-    expect(checkFeatureNames(root, [row])).to.deep.equal(['core/probe.ts does not use kb: drop its row']);
+    expect(checkFeatureNames(root, [row])).to.deep.equal(['core/probe.ts does not use kb: remove its row']);
   });
 });
 
@@ -176,7 +176,7 @@ describe('the check of the layers', () => {
     writeFileSync(join(root, path), text);
   }
 
-  /** What is said of a tree with that one file, besides some files to import from. */
+  /** The violations in a tree of this file and some files to import from. */
   function verdict(path: string, text: string): string {
     for (const target of [
       'core/sdk/index.ts',
@@ -195,7 +195,7 @@ describe('the check of the layers', () => {
     return checkLayers(root).violations.join('\n');
   }
 
-  it('looks at nothing in an empty tree, which the first test above would report', () => {
+  it('checks no file in an empty tree, which the first test above would report', () => {
     expect(checkLayers(root)).to.deep.equal({ files: 0, violations: [] });
   });
 
@@ -235,7 +235,11 @@ describe('the check of the layers', () => {
       `import pool = require('../database/pool.js');`,
       /http may not use data/,
     ],
-    'a widening': ['core/sdk/a.ts', `declare module '../kernel/plan.js' { interface A { b: 1 } }`, /sdk may not use/],
+    'a module augmentation': [
+      'core/sdk/a.ts',
+      `declare module '../kernel/plan.js' { interface A { b: 1 } }`,
+      /sdk may not use/,
+    ],
     'a side effect': ['core/kernel/a.ts', `import '../app/composition.js';`, /kernel may not use app/],
     'the app from http': ['core/http/a.ts', `import { one } from '../app/composition.js';`, /http may not use app/],
     'the testing kit from product code': [
@@ -247,12 +251,12 @@ describe('the check of the layers', () => {
     'a plugin from another': [
       'plugins/a/index.ts',
       `import '../other/index.js';`,
-      /through mortise\/sdk and mortise\/contracts only/,
+      /only through mortise\/sdk and mortise\/contracts/,
     ],
     'core from a plugin by path': [
       'plugins/a/index.ts',
       `import '../../core/sdk/index.js';`,
-      /through mortise\/sdk and mortise\/contracts only/,
+      /only through mortise\/sdk and mortise\/contracts/,
     ],
     'the testing kit from a plugin': [
       'plugins/a/index.ts',
@@ -312,7 +316,7 @@ describe('the check of the layers', () => {
       `import '../../plugins/other/contract/index.js';`,
       /may not use plugins\/other\/contract/,
     ],
-    'a contract by path': ['plugins/a/index.ts', `import '../other/contract/index.js';`, /mortise\/contracts only/],
+    'a contract by path': ['plugins/a/index.ts', `import '../other/contract/index.js';`, /only through mortise\/sdk/],
     'the inside of a plugin from its contract': [
       'plugins/other/contract/a.ts',
       `import '../index.js';`,
@@ -330,11 +334,11 @@ describe('the check of the layers', () => {
     it(`reports ${what}`, () => expect(verdict(file, text)).to.match(reason));
   }
 
-  it('reports files that import each other, for types alone too', () => {
+  it('reports import cycles, also of types only', () => {
     write('plugins/a/b.ts', `import type { A } from './c.js';`);
     write('plugins/a/c.ts', `export * from './d.js';`);
     expect(verdict('plugins/a/d.ts', `import { b } from './b.js';`)).to.equal(
-      'plugins/a/b.ts -> plugins/a/c.ts -> plugins/a/d.ts -> plugins/a/b.ts: a circle',
+      'plugins/a/b.ts -> plugins/a/c.ts -> plugins/a/d.ts -> plugins/a/b.ts: a cycle',
     );
   });
 
@@ -354,7 +358,7 @@ describe('the check of the layers', () => {
     'the same, type by type': ['core/sdk/host/database.ts', `import { type Knex } from 'knex';`],
     'PostgreSQL for the testing kit': ['core/sdk/testing/a.ts', `import pg from 'pg';`],
     'the SDK of one plugin in that one': ['plugins/provider-openai/a.ts', `import 'openai/streaming';`],
-    'widening the sdk from a plugin': [
+    'augmenting the sdk from a plugin': [
       'plugins/a/a.ts',
       `declare module 'mortise/sdk' { interface Services { a: 1 } }`,
     ],
@@ -418,6 +422,6 @@ describe('the check of feature names', () => {
   it('reports an allowed name that is not used', () => {
     const row = { name: 'weather', in: 'core/http/', reason: 'test' };
     expect(verdict(`run('weather');`, [row])).to.equal('');
-    expect(verdict(`run();`, [row])).to.equal('core/http/ does not use weather: drop its row');
+    expect(verdict(`run();`, [row])).to.equal('core/http/ does not use weather: remove its row');
   });
 });

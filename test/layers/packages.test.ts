@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { checkout as root } from '../launcher/modules.js';
 import { readImports } from './read-imports.js';
 
-/** Too large for every installation: the plugin says how to install them. */
+/** Too large for every installation; the plugin documents how to install them. */
 const installedByUser: Readonly<Record<string, readonly string[]>> = {
   'plugins/embedder-transformers/model-thread.ts': ['onnxruntime-web', '@huggingface/tokenizers'],
 };

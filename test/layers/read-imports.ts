@@ -8,9 +8,9 @@ export interface Import {
 }
 
 /**
- * Every way in which a module names another: import, export from, import(), import types, import = require(), require(),
- * import.meta.resolve(), new URL() for a module beside this one, and widening (`declare module`). Names put together at
- * run time are not seen.
+ * Every way to name another module: import, export from, import(), import types, import = require(), require(),
+ * import.meta.resolve(), new URL() of a relative module, and augmentation (`declare module`). Specifiers built at
+ * run time are not found.
  * @throws when the file does not parse
  */
 export function readImports(file: string, source: string): readonly Import[] {
@@ -64,7 +64,7 @@ function isType(specifier: { readonly type: string; readonly importKind?: string
   return specifier.type === 'ImportSpecifier' && specifier.importKind === 'type';
 }
 
-/** A string, also one written with backticks. */
+/** A string literal, also in backticks. */
 function literal(node: {
   readonly type: string;
   readonly start: number;

@@ -1,14 +1,14 @@
 /**
- * The rooms of the house, and who may know whom. A file belongs to the room with the longest path that fits; a file of
- * core, plugins, test, bench or scripts that fits none is reported. To allow an import, add its name to `uses`.
+ * The rooms of the project, and the imports of each. A file belongs to the room with the longest matching path; a file
+ * of core, plugins, test, bench or scripts without a room is reported. To allow an import, add its name to `uses`.
  */
 export interface Room {
   readonly name: string;
-  /** A file, or a folder when it ends in a slash. A `*` stands for one folder, and each is a room of its own. */
+  /** A file, or a folder when it ends in a slash. A `*` matches one folder, and each match is a separate room. */
   readonly path: string;
-  /** The other rooms it may import from; a room's own files always. */
+  /** The other rooms that it may import from. */
   readonly uses: readonly string[];
-  /** What its files in `test` folders may import as well. */
+  /** Rooms that its files in `test` folders may import in addition. */
   readonly testsUse?: readonly string[];
   /** `none`: only Node's own modules and the project's. */
   readonly packages?: 'none';
@@ -36,24 +36,24 @@ const testing = ['sdk/testing'];
 const contracts = ['contract', 'contract/testing'];
 
 export const rooms: readonly Room[] = [
-  // What plugins see. It stands alone.
+  // The API of plugins. It imports no other room.
   { name: 'sdk', path: 'core/sdk/', uses: [], testsUse: testing },
   { name: 'sdk/testing', path: 'core/sdk/testing/', uses: [...core, 'launchers'] },
 
-  // What every room of the core may stand on.
+  // Foundations of every room of core.
   { name: 'messages', path: 'core/messages/', uses: ['sdk'], testsUse: testing },
   { name: 'telemetry', path: 'core/telemetry/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'schema', path: 'core/schema/', uses: ['sdk', 'messages'], testsUse: testing },
   { name: 'files', path: 'core/files/', uses: [...everywhereInCore, 'schema'], testsUse: testing },
 
-  // The rooms that do the work. They do not know each other, except for the types of the settings.
+  // Rooms that do not import each other, except for the types of the settings.
   {
     name: 'kernel',
     path: 'core/kernel/',
     uses: [...everywhereInCore, 'schema', 'files', 'settings'],
     testsUse: [...testing, 'schedule', 'control'],
   },
-  // What protects the process, and what admins ask of a running kernel.
+  // Protection of the process, and admin operations on a running kernel.
   {
     name: 'process',
     path: 'core/process/',
@@ -72,14 +72,14 @@ export const rooms: readonly Room[] = [
   { name: 'database', path: 'core/database/', uses: everywhereInCore, testsUse: testing },
   { name: 'schedule', path: 'core/schedule/', uses: everywhereInCore, testsUse: testing },
 
-  // What puts them together.
+  // The composition of the rooms above.
   { name: 'app', path: 'core/app/', uses: core.filter((name) => name !== 'cli'), testsUse: testing },
   { name: 'cli', path: 'core/cli/', uses: ['sdk', 'app', 'process'], testsUse: testing },
   { name: 'main', path: 'core/main.ts', uses: core },
 
   // A plugin imports the SDK and the contracts of other plugins, by name and never by path.
   { name: 'plugin', path: 'plugins/*/', uses: ['sdk', 'contract'], testsUse: [...testing, 'contract/testing'] },
-  // The public face of a plugin. It must load whether its plugin is there or not.
+  // The public API of a plugin. It must load even if its plugin is missing.
   { name: 'contract', path: 'plugins/*/contract/', uses: ['sdk', 'contract'], packages: 'none' },
   {
     name: 'contract/testing',
@@ -87,22 +87,22 @@ export const rooms: readonly Room[] = [
     uses: ['sdk', 'contract', ...testing, 'contract/testing'],
   },
 
-  // What looks at the whole from outside. Plugins are reached through a booted host, so that any of them can be deleted.
+  // Tests of the whole product. They reach plugins through a booted host, so that any plugin can be deleted.
   { name: 'test', path: 'test/', uses: [...core, ...testing, ...contracts, 'main', 'gates', 'launchers'] },
   { name: 'scripts', path: 'scripts/', uses: [...core, ...testing, ...contracts, 'arguments', 'launchers', 'peers'] },
-  // What starts, builds and tests the product: plain JavaScript that runs before anything is installed.
+  // Scripts that start, build and test the product: plain JavaScript that runs before anything is installed.
   { name: 'launchers', path: 'scripts/lib/', uses: [] },
-  // The one reader of the options of every script.
+  // The option parser of all scripts.
   { name: 'arguments', path: 'scripts/arguments.ts', uses: [] },
-  // What the product is measured beside: other people's libraries without the product around them.
+  // Third-party libraries that benchmarks compare the product with.
   { name: 'peers', path: 'scripts/bench/peers/', uses: [] },
   { name: 'chaos', path: 'scripts/chaos/', uses: [...testing, ...contracts, 'arguments', 'chaos/checker'] },
   { name: 'gates', path: 'scripts/gates/', uses: [...testing, ...contracts, 'process'] },
-  // It judges the product, so it uses nothing of it.
+  // It checks the product, so it imports none of its code.
   { name: 'chaos/checker', path: 'scripts/chaos/checker/', uses: [], testsUse: [...testing, ...contracts] },
 ];
 
-/** The names under which the package is known to itself, and the file behind each; the first that fits counts. */
+/** Self-references of the package, and the file behind each; the first match counts. */
 export const ownNames: Readonly<Record<string, string>> = {
   'mortise/sdk': 'core/sdk/index.ts',
   'mortise/sdk/testing': 'core/sdk/testing/index.ts',
@@ -113,7 +113,7 @@ export const ownNames: Readonly<Record<string, string>> = {
 
 /** An npm package that only some rooms may import. */
 export interface ExclusivePackage {
-  /** A name, or a beginning when it ends in an asterisk. */
+  /** A name, or a prefix when it ends in an asterisk. */
   readonly packages: readonly string[];
   /** Names of rooms, or one plugin by its folder. */
   readonly rooms: readonly string[];
@@ -142,7 +142,7 @@ export const exclusivePackages: readonly ExclusivePackage[] = [
   { packages: ['tsyringe', 'reflect-metadata'], rooms: ['app'] },
   { packages: ['node-cron'], rooms: ['schedule'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/*'], rooms: ['telemetry'] },
-  // The suite of descriptions checks answers as any client of an API would.
+  // The contract suite for OpenAPI descriptions validates answers as a client would.
   { packages: ['ajv', 'ajv-formats'], rooms: ['schema', 'contract/testing'] },
   { packages: ['commander'], rooms: ['cli'] },
   { packages: ['ulid'], rooms: ['sdk'] },

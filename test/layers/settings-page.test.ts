@@ -28,14 +28,14 @@ describe('the settings page', () => {
   it('matches the schemas; `npm run generate` writes it', () => {
     const made = settingsPageText(checkout);
     const shipped = JSON.parse(readFileSync(join(checkout, 'plugins.json'), 'utf8')) as { readonly plugins: object };
-    const isGone = (key: string): boolean => !existsSync(join(checkout, 'plugins', key, 'plugin.json'));
-    // The page has one more section for each plugin that is gone.
-    if (Object.keys(shipped.plugins).some(isGone))
+    const isDeleted = (key: string): boolean => !existsSync(join(checkout, 'plugins', key, 'plugin.json'));
+    // The page has an additional section for each deleted plugin.
+    if (Object.keys(shipped.plugins).some(isDeleted))
       for (const part of made.split(/^(?=#{2,3} )/m)) expect(text).to.include(part);
     else expect(text).to.equal(made);
   });
 
-  it('names every variable that sets something', () => {
+  it('names every variable that sets a setting', () => {
     const schemas = [
       join('schemas', 'mortise.schema.json'),
       ...readdirSync(join(checkout, 'plugins'))

@@ -11,7 +11,7 @@ function tablesIn(text: string, schemas: ReadonlySet<string>): readonly string[]
   return names.filter((name) => schemas.has(name.slice(0, name.indexOf('.'))));
 }
 
-/** Tables that are named by several plugins, with their plugins. */
+/** Tables that several plugins name, with these plugins. */
 function sharedTables(
   files: readonly (readonly [plugin: string, text: string])[],
   schemas: ReadonlySet<string>,
@@ -34,7 +34,7 @@ describe('the tables of a plugin', () => {
   });
   const schemas = new Set(manifests.flat());
 
-  it('are named by no other plugin, also where several share a schema', () => {
+  it('are named by no other plugin, even where plugins share a schema', () => {
     const files = globSync('plugins/*/**/*.ts', { cwd: root })
       .filter((file) => !/\/(test|testing)\//.test(file))
       .map((file) => [file.split('/')[1] ?? '', readFileSync(resolve(root, file), 'utf8')] as const);
@@ -42,7 +42,7 @@ describe('the tables of a plugin', () => {
     expect(sharedTables(files, schemas)).to.deep.equal([]);
   });
 
-  it('are changed, in the case of the outbox, by the files of its folder alone', () => {
+  it('include the outbox, which only the files of its folder change', () => {
     const changes = /(?:insert into|update|delete from) \{logbook\.outbox_memory\}/;
     const files = globSync('plugins/logbook/**/*.ts', { cwd: root })
       .filter((file) => !/\/(test|testing|migrations)\//.test(file))

@@ -13,7 +13,7 @@ const routes: Readonly<Record<string, string>> = {
 
 type Reason = 'MISSING_REQUIRED_PARAM' | 'INVALID_PARAM_TYPE' | 'INVALID_PARAM_VALUE';
 
-/** Good arguments but for those of the row; `undefined` takes one away. */
+/** Valid arguments, overridden by those of the row; `undefined` removes one. */
 const good: Readonly<Record<string, Json>> = {
   memory_store: { payload_md: 'Good.', target_space: 'private:bad-input' },
   memory_query: { query: 'good', spaces: ['private:bad-input'] },
@@ -117,7 +117,7 @@ const rows: readonly [tool: string, change: Json, reason: Reason | undefined, pa
 const location = (path: string) =>
   ['body', ...path.slice(1).split('/')].map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 
-/** The answer to a tool call of the revision that has no handshake. */
+/** The answer to a tool call of the stateless protocol revision. */
 async function statelessResult({ host }: MemoryHost, name: string, args: Json): Promise<Json> {
   const version = '2026-07-28';
   const _meta = {
@@ -248,7 +248,7 @@ describe('bad input', () => {
           '&|!<->',
         ];
         for (const query of odd) expect((await ask(query)).body, query).to.deep.include({ ok: true, degraded: false });
-        // What waits for the backend is searched as plain text.
+        // Memories that wait for the backend are searched as plain text.
         await memory.database.statement(
           `update {logbook.memories} set state = 'queued', backend_memory_id = null where space = 'private:wild'`,
         );
@@ -273,7 +273,7 @@ describe('bad input', () => {
         expect((await memory.get('/health')).status).to.equal(200);
       });
 
-      it('that is a property name of objects is data', async () => {
+      it('that is a property name of objects is treated as data', async () => {
         const meta = '{"__proto__":{"polluted":true},"constructor":1,"toString":null}';
         const body = `{"payload_md":"Prototypes.","target_space":"private:data","meta_json":${meta}}`;
         const headers = { 'content-type': 'application/json' };

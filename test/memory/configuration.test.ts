@@ -5,7 +5,7 @@ import { memoryPlugins } from './memory-host.js';
 
 const plugins = [...memoryPlugins, 'memory-backend-openmemory', 'memory-outbox', 'memory-reconcile'];
 
-/** A property, the variables that set it (the first wins), a text for it, what that means, and a text it cannot be. */
+/** A property, the variables that set it (the first wins), a valid text, its value, and an invalid text. */
 type Row = readonly [property: string, names: readonly string[], text: string, value: unknown, bad?: string];
 
 const rows: readonly Row[] = [
@@ -81,7 +81,7 @@ const rows: readonly Row[] = [
 
 const ownerOf = (property: string) => property.slice(0, property.indexOf('.'));
 
-/** Every row's variable of one place in its list, where it has one. */
+/** The variable at one place in the list of each row that has one. */
 const environment = (place: number, textOf: (row: Row) => string | undefined): Record<string, string> =>
   Object.fromEntries(
     rows.flatMap((row) => {
@@ -103,8 +103,8 @@ describe('the configuration of the memory plugins', function () {
     app.settings.effective(ownerOf(property)).find(({ name }) => name === property);
 
   for (const [place, what] of [
-    [0, 'the names that are its own'],
-    [1, 'the names that others know'],
+    [0, 'the names with its prefix'],
+    [1, 'the names without a prefix'],
   ] as const) {
     it(`is read from the environment, by ${what}`, async () => {
       const started = await start(environment(place, ([, , text]) => text));
@@ -119,7 +119,7 @@ describe('the configuration of the memory plugins', function () {
     });
   }
 
-  it('prefers its own variable names', async () => {
+  it('prefers the variables with its prefix', async () => {
     const both = { ...environment(0, ([, , text]) => text), ...environment(1, ([, , , , bad]) => bad) };
     const started = await start(both);
     for (const [property, names] of rows) expect(effective(started, property)?.origin, property).to.equal(names[0]);
@@ -158,7 +158,7 @@ describe('the configuration of the memory plugins', function () {
     expect(upload?.targetSpace).to.equal('evidence:demo');
   });
 
-  it('sets the space of memories that name none', async () => {
+  it('sets the space of memories without one', async () => {
     host = await createTestHost({ plugins, env: { DEFAULT_TEAM_SPACE: 'private:inbox' } });
     const { body } = await answerOf(await host.post('/memory/store', { payload_md: 'Anywhere.' }));
     expect(body).to.deep.include({ action: 'allow', space_written: 'private:inbox' });

@@ -56,7 +56,7 @@ describe('the context of a conversation', () => {
       };
       const hit = (all: readonly Json[], content: string | undefined) => {
         const found = all.find((one) => one.content === content);
-        if (found === undefined) throw new Error(`${content} is no hit`);
+        if (found === undefined) throw new Error(`${content} is not a hit`);
         return found;
       };
 
@@ -101,7 +101,7 @@ describe('the context of a conversation', () => {
         expect(partsOf(scaled[0] ?? {}).scale).to.be.below(1);
       });
 
-      it('stays within its space and conversation, and changes no memory without one', async () => {
+      it('stays within its space and conversation, and does not affect memories without one', async () => {
         const withContext = results(await ask('name parrot', {}, { top_k: 50 }));
         const without = results(await ask('name parrot', { context: false }, { top_k: 50 }));
         const alone = 'alone 3 parrot cage';
@@ -131,7 +131,7 @@ describe('the context of a conversation', () => {
         expect(high.every(({ score }) => Number(score) >= 0.3)).to.equal(true);
       });
 
-      it('is that of the chat for what an agent stores in its turn', async () => {
+      it('is that of the chat for memories that an agent stores in its turn', async () => {
         const session = { key: 'k', sessionId: 'chat-1', userId: 'talk', channel: 'api', turnId: 't', epoch: 1 };
         const store = (payload_md: string, meta_json?: Json) =>
           memory.host.points.call(
@@ -155,7 +155,7 @@ describe('the context of a conversation', () => {
         expect(contents(await ask('dentist'))).to.not.include('Something about taxes.');
       });
 
-      it('is known of memories that were stored before it was indexed', async () => {
+      it('is added to memories that were stored before it was indexed', async () => {
         await memory.database.statement(`update {logbook.memory_documents} set conversation = null, analysis = 'old'`);
         const found = async () => contents(await ask('name parrot'));
         await memory.host.control.disable('memory-backend-local');
@@ -169,7 +169,7 @@ describe('the context of a conversation', () => {
 
 describe('recall in long conversations', () => {
   eachDatabase((engine) => {
-    it('is a tenth higher with their context', async function recall() {
+    it('is a tenth higher with context', async function recall() {
       this.timeout(60_000);
       const memory = await startMemory(engine);
       try {

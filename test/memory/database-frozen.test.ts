@@ -5,10 +5,10 @@ import { memoryPlugins, startMemory } from './memory-host.js';
 
 const describeOnPostgres = testDialects().includes('postgres') ? describe : () => {};
 
-/** What a tool has for its answer. */
+/** Time limit of a tool. */
 const toolLimitMs = 30_000;
 
-describeOnPostgres('memories while the database stands still', function frozen() {
+describeOnPostgres('memories while the database is frozen', function frozen() {
   this.timeout(90_000);
   let server: Awaited<ReturnType<typeof ownPostgres>>;
   let memory: MemoryHost;
@@ -18,7 +18,7 @@ describeOnPostgres('memories while the database stands still', function frozen()
     const database = { DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(server.port), DATABASE_NAME: 'postgres' };
     memory = await startMemory({ env: database }, { database, plugins: [...memoryPlugins, 'memory-outbox'] });
   });
-  // First of all: a test that ran out of time has not done it, and nothing could be stopped.
+  // Before the hook that stops, which would hang if a test timed out before it thawed the database.
   let thaw = (): void => {};
   afterEach(() => thaw());
   after(async () => {
@@ -32,8 +32,8 @@ describeOnPostgres('memories while the database stands still', function frozen()
       target_space: 'private:frozen',
     }));
     const kept = await memory.store({ payload_md: 'Before it was frozen', target_space: 'private:frozen' });
-    // Under way when it happens: some of them in the middle of a commit.
-    const underWay = bodies.slice(0, 6).map((body) => memory.store(body));
+    // In flight when the database freezes, some of them in the middle of a commit.
+    const inFlight = bodies.slice(0, 6).map((body) => memory.store(body));
     ({ thaw } = await freezePostgres(memory.database));
     const inTime = async <T>(answer: Promise<T>): Promise<T> => {
       const began = performance.now();
@@ -41,7 +41,7 @@ describeOnPostgres('memories while the database stands still', function frozen()
       expect(performance.now() - began).to.be.lessThan(toolLimitMs);
       return given;
     };
-    const answers = await inTime(Promise.all([...underWay, ...bodies.slice(6).map((body) => memory.store(body))]));
+    const answers = await inTime(Promise.all([...inFlight, ...bodies.slice(6).map((body) => memory.store(body))]));
     for (const { status, body } of answers.slice(6)) {
       expect(status).to.equal(503);
       expect(body).to.include({ ok: false, action: 'error', reason: 'LOGBOOK_DB_UNAVAILABLE' });

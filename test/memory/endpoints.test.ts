@@ -42,7 +42,7 @@ describe('the memory endpoints', () => {
         });
       }
 
-      it('accept only their own host names', async () => {
+      it('accept only allowed host names', async () => {
         const { port } = new URL(memory.host.origin);
         const health = (host: string) =>
           new Promise<{ status: number; text: string }>((resolve, reject) => {
@@ -110,7 +110,7 @@ describe('the memory endpoints', () => {
 
       const broken: [string, Json | readonly unknown[], string, readonly unknown[]][] = [
         ['a missing member', {}, 'MISSING_REQUIRED_PARAM', ['body', 'payload_md']],
-        ['null for a needed member', { payload_md: null }, 'MISSING_REQUIRED_PARAM', ['body', 'payload_md']],
+        ['null for a required member', { payload_md: null }, 'MISSING_REQUIRED_PARAM', ['body', 'payload_md']],
         ['a wrong type', { payload_md: 5 }, 'INVALID_PARAM_TYPE', ['body', 'payload_md']],
         [
           'a wrong type inside',
@@ -120,12 +120,12 @@ describe('the memory endpoints', () => {
         ],
         ['a bad value', { payload_md: 'x', kind: 'no spaces' }, 'INVALID_PARAM_VALUE', ['body', 'kind']],
         [
-          'a text that spells no integer',
+          'a text that is not an integer',
           { payload_md: 'x', item_id: '5.0' },
           'INVALID_PARAM_TYPE',
           ['body', 'item_id'],
         ],
-        ['what only the tool can check', { payload_md: ' ' }, 'INVALID_PARAM_VALUE', ['body', 'payload_md']],
+        ['a value that only the tool can check', { payload_md: ' ' }, 'INVALID_PARAM_VALUE', ['body', 'payload_md']],
         ['a list', [], 'INVALID_PARAM_TYPE', ['body']],
       ];
       for (const [what, body, reason, location] of broken) {
@@ -235,7 +235,7 @@ describe('the memory endpoints', () => {
   );
 });
 
-/** What the published schema of the report has against a value. */
+/** Violations of the published report schema. */
 async function schemaIssues({ schemas }: MemoryHost, value: unknown): Promise<readonly unknown[]> {
   const file = new URL('../../../schemas/reliability_report_v1.schema.json', import.meta.url);
   const schema = JSON.parse(await readFile(file, 'utf8')) as Json;

@@ -32,8 +32,8 @@ async function findings({ host }: MemoryHost): Promise<readonly Finding[]> {
   return findings;
 }
 
-/** Refused, reported and explained, within the time limit of the test. */
-async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
+/** Asserts that stores are refused, and that the fault is reported with its fix. */
+async function expectDetected(memory: MemoryHost, code: string, fix: RegExp): Promise<void> {
   await until(async () => (await ready(memory)) === `503 database ${code}`);
   const { body } = await memory.store({ payload_md: 'apple lost', target_space: space });
   expect(body).to.include({ ok: false, error_code: 'AUDIT_WRITE_FAILED' });
@@ -45,7 +45,7 @@ async function noticed(memory: MemoryHost, code: string, fix: RegExp): Promise<v
   expect((await memory.host.fetch('/healthz')).status).to.equal(200);
 }
 
-async function works(memory: MemoryHost, ...expected: readonly string[]): Promise<void> {
+async function expectWorking(memory: MemoryHost, ...expected: readonly string[]): Promise<void> {
   await until(async () => (await ready(memory)) === '200');
   // The plugins may still be starting on another database.
   await until(async () => (await store(memory, 'apple after')) === 'allow');
@@ -53,7 +53,7 @@ async function works(memory: MemoryHost, ...expected: readonly string[]): Promis
   expect((await findings(memory)).filter(({ severity }) => severity === 'error')).to.deep.equal([]);
 }
 
-describe('a SQLite file that is taken from the running server', function () {
+describe('a SQLite file that is removed under the running server', function () {
   this.timeout(30_000);
   let memory: MemoryHost;
   let file: string;
@@ -65,7 +65,7 @@ describe('a SQLite file that is taken from the running server', function () {
   });
   afterEach(() => memory?.stop());
 
-  it('makes the next answer of /ready 503, without waiting for the periodic look', async () => {
+  it('makes the next answer of /ready 503, without waiting for the periodic check', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     for (let round = 0; round < 3; round += 1) {
       renameSync(file, elsewhere);
@@ -75,18 +75,18 @@ describe('a SQLite file that is taken from the running server', function () {
     }
   });
 
-  it('is noticed when it is moved, and used again once it is back', async () => {
+  it('is missed when it is moved, and used again once it is back', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     renameSync(elsewhere, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
-  it('is complete wherever it was moved', async () => {
+  it('is complete after it was moved', async () => {
     const elsewhere = join(memory.host.dataDir, 'elsewhere.db');
     renameSync(file, elsewhere);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     expect(readFileSync(elsewhere).includes('apple before')).to.equal(true);
     expect(statSync(`${file}-wal`, { throwIfNoEntry: false })).to.equal(undefined);
   });
@@ -94,11 +94,11 @@ describe('a SQLite file that is taken from the running server', function () {
   it('can be copied from the process after it was deleted, and the copy is used without a restart', async function copy() {
     if (process.platform !== 'linux') return this.skip();
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`);
-    await noticed(memory, 'database_file_missing', /cp \/proc/);
+    await expectDetected(memory, 'database_file_missing', /cp \/proc/);
     const fix = (await findings(memory))[0]?.fix ?? '';
     const [, from = ''] = /cp (\S+) /.exec(fix) ?? [];
     copyFileSync(from, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('can be copied from the process when its folder was deleted too', async function folder() {
@@ -106,20 +106,20 @@ describe('a SQLite file that is taken from the running server', function () {
     const folder = join(memory.host.dataDir, 'data');
     expect(file.startsWith(`${folder}/`)).to.equal(true);
     rmSync(folder, { recursive: true });
-    await noticed(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
+    await expectDetected(memory, 'database_file_missing', /mkdir -p \S+ && cp \/proc/);
     const fix = (await findings(memory))[0]?.fix ?? '';
     execFileSync('sh', ['-c', fix.slice(fix.indexOf('mkdir -p'))]);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   it('is not replaced by an empty one', async () => {
     renameSync(file, `${file}.old`);
-    await noticed(memory, 'database_file_missing', /Put it back/);
+    await expectDetected(memory, 'database_file_missing', /Put it back/);
     await (await openDatabase({ dialect: 'sqlite', file }, silentLog)).close();
-    await noticed(memory, 'database_file_replaced', /restart the server/);
+    await expectDetected(memory, 'database_file_replaced', /restart the server/);
     rmSync(file);
     renameSync(`${file}.old`, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
   /** Runs statements on a connection of another process. */
@@ -132,16 +132,16 @@ describe('a SQLite file that is taken from the running server', function () {
     }
   }
 
-  it('is noticed when it is emptied in place, and a backup that is moved there is used', async () => {
+  it('is missed when it is emptied in place, and a backup that is moved there is used', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     truncateSync(file);
-    await noticed(memory, 'database_file_overwritten', /mv backup/);
+    await expectDetected(memory, 'database_file_overwritten', /mv backup/);
     renameSync(backup, file);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
-  it('gives way to a backup that is copied over it', async () => {
+  it('is replaced by a backup that is copied over it', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     expect(await store(memory, `apple later ${'and again '.repeat(10_000)}`)).to.equal('allow');
@@ -149,10 +149,10 @@ describe('a SQLite file that is taken from the running server', function () {
     expect(await ready(memory)).to.equal('200');
     copyFileSync(backup, file);
     await until(async () => (await ready(memory)) === '503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
-  it('gives way to a larger one, which keeps what it has', async () => {
+  it('is replaced by a larger file, which keeps its data', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere(`vacuum into '${backup}'`);
     const other = await openDatabase({ dialect: 'sqlite', file: backup }, silentLog);
@@ -162,12 +162,12 @@ describe('a SQLite file that is taken from the running server', function () {
     for (const text of ['apple later', 'apple after that']) expect(await store(memory, text)).to.equal('allow');
     copyFileSync(backup, file);
     expect(await ready(memory)).to.equal('503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
     const { rows } = await memory.database.statement<{ integrity_check: string }>('pragma integrity_check');
     expect(rows).to.deep.equal([{ integrity_check: 'ok' }]);
   });
 
-  it('gives way to an older one of the same size', async () => {
+  it('is replaced by an older file of the same size', async () => {
     const backup = join(memory.host.dataDir, 'backup.db');
     await elsewhere('pragma wal_checkpoint(truncate)');
     copyFileSync(file, backup);
@@ -176,10 +176,10 @@ describe('a SQLite file that is taken from the running server', function () {
     expect(await ready(memory)).to.equal('200');
     copyFileSync(backup, file);
     expect(await ready(memory)).to.equal('503 database database_file_overwritten');
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 
-  it('may be touched, and copied into by every process that has it open', async () => {
+  it('may be touched, and checkpointed by every process that has it open', async () => {
     for (let round = 0; round < 20; round += 1) {
       expect(await store(memory, `apple ${round} ${'more '.repeat(500)}`)).to.equal('allow');
       if (round % 3 === 0) await elsewhere('pragma wal_checkpoint(passive)');
@@ -204,14 +204,14 @@ describe('a SQLite file that is taken from the running server', function () {
     rmSync(`${file}-wal`);
     await until(() => statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined);
     expect(readFileSync(file).includes('apple before')).to.equal(true);
-    await works(memory, 'apple before');
+    await expectWorking(memory, 'apple before');
   });
 });
 
-describe('a PostgreSQL database that is created anew under the running server', function () {
+describe('a PostgreSQL database that is recreated under the running server', function () {
   this.timeout(60_000);
 
-  it('is noticed, and used again once its tables are restored', async function anew() {
+  it('is detected, and used again once its tables are restored', async function recreated() {
     if (!testDialects().includes('postgres')) return this.skip();
     const server = await ownPostgres();
     let admin: DatabaseHost | undefined;
@@ -238,11 +238,11 @@ describe('a PostgreSQL database that is created anew under the running server', 
 
       await rename('lost_test', 'kept_test');
       await statement('create database lost_test');
-      await noticed(memory, 'database_emptied', /Restore it from a backup/);
+      await expectDetected(memory, 'database_emptied', /Restore it from a backup/);
 
       await rename('lost_test', 'empty_test');
       await rename('kept_test', 'lost_test');
-      await works(memory, 'apple before');
+      await expectWorking(memory, 'apple before');
     } finally {
       await memory?.stop();
       await admin?.close();
@@ -284,10 +284,10 @@ describe('a table that is dropped under the running server', function () {
       expect(await ready(memory)).to.equal(notReady);
 
       await run(`alter table ${schema}away rename to ${bare}memories`);
-      await works(memory, 'apple before');
+      await expectWorking(memory, 'apple before');
     });
 
-    it('is forgotten when the administrator says so', async () => {
+    it('is no longer expected once an administrator deletes its record', async () => {
       const [name, records] =
         engine.dialect === 'sqlite' ? ['logbook_memories', 'mortise_tables'] : ['logbook.memories', 'mortise.tables'];
       await run(`drop table ${name}${engine.dialect === 'sqlite' ? '' : ' cascade'}`);

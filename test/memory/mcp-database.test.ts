@@ -37,23 +37,23 @@ function taskRequest(host: TestHost, taskId: string) {
   return rpc(host, 'tasks/get', { taskId, _meta }, headers);
 }
 
-/** Puts a table of another shape where a plugin is going to make its own. */
-async function spoil(engine: TestEngine, table: string, dataDir: string): Promise<void> {
+/** Creates a conflicting table with the name of one that a plugin is going to create. */
+async function createConflict(engine: TestEngine, table: string, dataDir: string): Promise<void> {
   const schemas = ['logbook'];
   const migrate = (database: Database) =>
     database.migrate([
       { name: '0001-spoil', up: (schema) => schema.createTable(table, (t) => void t.integer('nothing')) },
     ]);
-  if (engine.dialect === 'postgres') return migrate(await engine.open('spoiler', schemas));
-  // The file belongs to the host: one that knows nothing else makes it.
-  const manifest = { key: 'spoiler', permissions: { services: ['database'], schemas } } as const;
+  if (engine.dialect === 'postgres') return migrate(await engine.open('conflicting', schemas));
+  // The host creates the file, so a host without other plugins runs the migration.
+  const manifest = { key: 'conflicting', permissions: { services: ['database'], schemas } } as const;
   const definition: PluginDefinition = {
-    key: 'spoiler',
+    key: 'conflicting',
     register() {},
     start: (host) => migrate(host.use('database')),
   };
   const host = await createTestHost({ extra: [{ manifest, definition, isShipped: true }], dataDir, listen: false });
-  const state = host.control.list().find(({ key }) => key === 'spoiler')?.state;
+  const state = host.control.list().find(({ key }) => key === 'conflicting')?.state;
   await host.stop();
   expect(state).to.equal('active');
 }
@@ -78,14 +78,14 @@ const taskTool: TestPlugin = {
 describe('the MCP endpoint when a migration has failed', function () {
   this.timeout(60_000);
 
-  const spoilt = (plugin: string, table: string, promises: (host: () => TestHost) => void): void => {
+  const withConflict = (plugin: string, table: string, tests: (host: () => TestHost) => void): void => {
     eachDatabase(
       (engine) => {
         let host: TestHost;
         let dataDir: string;
         before(async () => {
-          dataDir = temporaryFolder('spoilt');
-          await spoil(engine, table, dataDir);
+          dataDir = temporaryFolder('conflict');
+          await createConflict(engine, table, dataDir);
           host = await createTestHost({
             plugins: memoryPlugins,
             extra: [taskTool],
@@ -95,14 +95,14 @@ describe('the MCP endpoint when a migration has failed', function () {
           });
         });
         after(() => host.stop());
-        promises(() => host);
+        tests(() => host);
       },
       { keepRows: true },
     );
   };
 
   describe('of the logbook', () => {
-    spoilt('logbook', 'logbook.items', (host) => {
+    withConflict('logbook', 'logbook.items', (host) => {
       it('lists the tools that cannot run, and reports that they wait for the database', async () => {
         const { result } = await rpc(host(), 'tools/list');
         expect(result?.tools?.map(({ name }) => name)).to.include.members(['memory_store', 'memory_query']);
@@ -131,8 +131,8 @@ describe('the MCP endpoint when a migration has failed', function () {
   });
 
   describe('of its own', () => {
-    spoilt('mcp-server', 'logbook.mcp_sessions', (host) => {
-      it('serves clients without a session, and keeps no tasks', async () => {
+    withConflict('mcp-server', 'logbook.mcp_sessions', (host) => {
+      it('serves clients without a session, and stores no tasks', async () => {
         const { headers, result } = await rpc(host(), 'initialize', { protocolVersion: '2025-11-25' });
         expect(result).to.include({ protocolVersion: '2025-11-25' });
         expect(headers.get('mcp-session-id')).to.equal(null);
@@ -147,7 +147,7 @@ describe('the MCP endpoint when a migration has failed', function () {
   });
 });
 
-/** A plugin that reads from the database when it starts, and starts anew with every change of its configuration. */
+/** A plugin that reads from the database when it starts, and restarts with every change of its configuration. */
 const needy: TestPlugin = {
   manifest: {
     key: 'needy',
@@ -216,7 +216,7 @@ describe('the MCP endpoint when the database is down', function () {
 
         const ask = (method: string, id: string) =>
           fetch(`${host.origin}/mcp`, { method, headers: { 'mcp-session-id': id, accept: 'text/event-stream' } });
-        // A session that this process has not in mind.
+        // A session that this process has not cached.
         const other = session.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
         for (const answer of [ask('GET', other), ask('DELETE', session)]) {
           const response = await answer;

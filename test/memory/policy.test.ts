@@ -3,7 +3,7 @@ import type { Json, MemoryHost } from 'mortise/contracts/memory-gateway/testing'
 import { eachDatabase } from 'mortise/sdk/testing';
 import { startMemory } from './memory-host.js';
 
-/** What differs from evidence with a hash and the actor alice, written to a team space with team writing on. */
+/** Differences from a request of alice with hashed evidence to a team space, with team writing on. */
 interface Case {
   readonly request?: Json;
   readonly teamWrite?: false;
@@ -13,7 +13,7 @@ interface Case {
 const hashed = [{ uri: 'https://example.org/proof', sha256: 'a'.repeat(64) }];
 const bulk = { is_bulk: true };
 
-/** The action and the explanation in `message` by the reason. */
+/** Action and explanation in `message`, by reason. */
 const outcomes: Readonly<Record<string, readonly ['allow' | 'redirect' | 'reject', string]>> = {
   policy_passed: ['allow', ''],
   private_space: ['allow', ''],

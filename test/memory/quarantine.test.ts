@@ -14,8 +14,8 @@ describe('quarantined memory plugins', function () {
   const quarantine = async (key: string) => {
     const { kernel } = memory.host.app;
     for (let n = 0; n < 5; n += 1) kernel.fault(key, 'test_fault', new Error('It came off.'));
-    const isOut = async () => (await memory.get(`/admin/plugins/${key}`)).body.state === 'quarantined';
-    while (!(await isOut())) await new Promise((resolve) => setImmediate(resolve));
+    const isQuarantined = async () => (await memory.get(`/admin/plugins/${key}`)).body.state === 'quarantined';
+    while (!(await isQuarantined())) await new Promise((resolve) => setImmediate(resolve));
   };
   const findings = async () =>
     ((await memory.get('/admin/plugins/doctor')).body.findings as Finding[]).map(
@@ -31,7 +31,7 @@ describe('quarantined memory plugins', function () {
     expect(await findings()).to.include('error memory-backend-local repeated_faults');
   });
 
-  it('a quarantined gateway shows in doctor, while its own health route is unavailable', async () => {
+  it('a quarantined gateway shows in doctor, while its health route is unavailable', async () => {
     await quarantine('memory-gateway');
     expect((await memory.get('/health')).status).to.equal(503);
     expect((await memory.get('/ready')).body).to.deep.equal({ ready: true });

@@ -5,7 +5,7 @@ import { contents, startMemory } from './memory-host.js';
 describe('an index made by a different text analysis', () => {
   eachDatabase(
     (engine) => {
-      it('is rebuilt after a start, and finds everything again', async function anew() {
+      it('is rebuilt after a start, and finds everything again', async function rebuilt() {
         this.timeout(120_000);
         const dataDir = temporaryFolder('reindex');
         const first = await startMemory(engine, { dataDir });
@@ -22,7 +22,7 @@ describe('an index made by a different text analysis', () => {
           await first.stop();
         }
 
-        // Stopped right away: how far it came depends on the machine, but an interrupted reindex is no error.
+        // Stopped immediately: its progress depends on the machine, but an interrupted reindex is not an error.
         const cut = await startMemory(engine, { dataDir });
         await cut.stop();
         expect(cut.host.logs.filter((line) => line.includes('could not be indexed'))).to.deep.equal([]);

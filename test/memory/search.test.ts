@@ -35,7 +35,7 @@ const queries = [
 ];
 
 describe('searching memories in the local backend', () => {
-  /** What each engine answered, to be compared: ranking must not depend on the database. */
+  /** Answers by engine, for comparison: ranking must not depend on the database. */
   const answers = new Map<string, readonly (readonly unknown[])[]>();
 
   eachDatabase(
@@ -141,7 +141,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('finds what is rare in one space even if it is common in all others', async function rare() {
+      it('finds words that are rare in one space even if they are common in all others', async function rare() {
         this.timeout(60_000);
         const many = Array.from({ length: 500 }, (_, n) => ({
           payload_md: `common word number ${n}`,
@@ -165,7 +165,7 @@ describe('searching memories in the local backend', () => {
         expect(contents(one)[0]).to.equal('common word number 499');
       });
 
-      it('finds a word as soon as it is stored, even if an earlier search found nothing', async () => {
+      it('finds a word as soon as it is stored, even after a search without a match', async () => {
         for (const word of ['zebraish', 'okapiish']) {
           const ask = () => memory.query({ query: word, spaces: ['private:many1'] });
           expect(results(await ask())).to.deep.equal([]);

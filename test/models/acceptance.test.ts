@@ -34,7 +34,7 @@ describe('turns with a provider that fails or is chosen', () => {
     const ask = async (text = 'hi') => (await (await platform.process(text)).json()) as Reply;
     const usedModel = ({ events }: Reply) => events.at(-1)?.meta?.model;
 
-    it('A30 end with the provider’s status, and leave nothing but the user’s text in the record', async () => {
+    it('A30 end with the provider’s status, and store only the user’s text', async () => {
       await start();
       platform.upstream.always(openAi.fails(500, {}, soon));
       expect(await errorOf(await platform.process('hi'))).to.deep.include({
@@ -73,7 +73,7 @@ describe('turns with a provider that fails or is chosen', () => {
       });
     });
 
-    it('A33 refuse attachments until the provider is said to take them', async () => {
+    it('A33 refuse attachments until the provider is configured to accept them', async () => {
       await start();
       platform.upstream.always(openAi.says('seen'));
       const image = { type: 'image', url: 'https://a.example/b.png' };
@@ -93,7 +93,7 @@ describe('turns with a provider that fails or is chosen', () => {
       ]);
     });
 
-    it('use the active model at once, with the stored account', async () => {
+    it('use a new active model immediately, with the stored account', async () => {
       await start({ MORTISE_MODEL: '', OPENAI_API_KEY: '' });
       const other = await startFakeOpenAi({ apiKey: 'sk-of-the-other' });
       other.always(openAi.says('from the other'));
@@ -124,7 +124,7 @@ describe('turns with a provider that fails or is chosen', () => {
       await other.stop();
     });
 
-    it('go to the next model of the fallback list before the first output, and never after it', async () => {
+    it('fall back to the next model before the first output, and never after it', async () => {
       await start({
         MORTISE_MODEL_FALLBACKS: 'spare/one,demo/demo-chat',
         SPARE_API_KEY: 'sk-spare',

@@ -78,7 +78,7 @@ describe('turns with real adapters and tools', () => {
         expect(shown).to.contain('[1-2]').and.contain('2: two').and.not.contain('three');
       });
 
-      it('A28 report arguments that are not JSON to the model, and go on', async () => {
+      it('A28 report arguments that are not JSON to the model, and continue', async () => {
         upstream.answer(openAi.asksFor(['call_1', 'shell', 'not json']), openAi.says('sorry'));
         const { reply, events } = await ask('go');
         expect(ofType(events, 'tool_call')[0]?.tool_call?.input).to.have.keys('raw_arguments', 'parse_error');
@@ -152,7 +152,7 @@ describe('turns with real adapters and tools', () => {
       expect(body(0).tools.at(-1)).to.have.property('cache_control');
     });
 
-    it('of the responses API continue a stored response with what is new', async () => {
+    it('of the responses API continue a stored response with only the new input', async () => {
       upstream = await startFakeResponses({ apiKey });
       await start(['provider-codex', 'tool-files', 'tool-shell'], 'codex-compatible/gpt-5-codex');
       await host.fetch('/models/codex-compatible/config', {

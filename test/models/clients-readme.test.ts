@@ -13,7 +13,7 @@ import { type ServerProcess, startServer } from 'mortise/sdk/testing';
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const run = promisify(execFile);
 
-/** Stands in for the program `claude`: the official client, which reads the same variables. */
+/** Replaces the program `claude` with the official client, which reads the same variables. */
 const claude = `#!${process.execPath}
 import { parseArgs } from 'node:util';
 import { Anthropic } from '@anthropic-ai/sdk';

@@ -30,7 +30,7 @@ describe('an API that fails', () => {
       await platform.stop();
     });
 
-    it('is asked three times after a temporary failure, which each entry point reports in its own form', async () => {
+    it('is called three times after a temporary failure, which each entry point reports in its own form', async () => {
       platform.upstream.always(openAi.fails(429, {}, soon));
       const frames = await platform.send('hi');
       expect(platform.asked()).to.have.length(3);
@@ -45,7 +45,7 @@ describe('an API that fails', () => {
       expect((await platform.rows()).map(({ role, content }) => [role, content])).to.deep.equal([['user', 'hi']]);
     });
 
-    it('is asked once after a permanent failure', async () => {
+    it('is called once after a permanent failure', async () => {
       for (const status of [400, 401, 403, 404]) {
         platform.upstream.clear();
         platform.upstream.always(openAi.fails(status, {}, soon));
@@ -88,7 +88,7 @@ describe('an API that fails', () => {
       expect(await platform.rows(httpSession)).to.have.length(2);
     });
 
-    it('has an invalid answer when it is empty, and a placeholder when it is blank', async () => {
+    it('causes an error when its answer is empty, and a placeholder when it is blank', async () => {
       platform.upstream.answer(openAi.says(''), openAi.says('  '));
       expect(await errorOf(await platform.process('hi'))).to.include({
         status: 502,
@@ -98,7 +98,7 @@ describe('an API that fails', () => {
       expect(((await (await platform.process('hi')).json()) as { reply: string }).reply).to.equal('(empty reply)');
     });
 
-    it('leaves the text so far when its connection breaks, for the next turn too', async () => {
+    it('leaves the text received before its connection broke, also for the next turn', async () => {
       const gate = createGate();
       platform.upstream.answer(
         openAi.streamsFrom(async function* () {
@@ -127,7 +127,7 @@ describe('an API that fails', () => {
       ]);
     });
 
-    it('leaves neither its messages nor the key in the log, and its secrets in no answer', async () => {
+    it('leaves neither its messages nor the key in the log, and no secret in an answer', async () => {
       const error = { message: `Incorrect API key provided: sk-abcdefghijklmnopqrstuv canary-of-the-api` };
       platform.upstream.always(openAi.fails(401, error));
       const body = await (await platform.process('canary-of-a-person')).text();
@@ -135,7 +135,7 @@ describe('an API that fails', () => {
       expect(platform.host.logs.join('\n')).to.not.match(/canary|sk-/);
     });
 
-    it('cannot be reached', async function unreachable() {
+    it('is reported when it cannot be reached', async function unreachable() {
       this.timeout(30_000);
       const other = await openModelPlatform(engine);
       try {
@@ -151,7 +151,7 @@ describe('an API that fails', () => {
       }
     });
 
-    it('is not asked without a key, and the demo model keeps answering', async function keyless() {
+    it('is not called without a key, and the demo model keeps answering', async function keyless() {
       this.timeout(30_000);
       const other = await openModelPlatform(engine, { OPENAI_API_KEY: '' });
       try {

@@ -14,10 +14,10 @@ export interface ModelPlatform {
   /** `POST /agent/process` of session `s1` of `u1`. */
   process(text: string, extra?: object, init?: RequestInit): Promise<Response>;
   connect(): Promise<SocketClient>;
-  /** `chat.send` on a socket of its own. */
+  /** `chat.send` on a separate socket. */
   send(content: string, params?: object): Promise<readonly Frame[]>;
   rows(session?: SessionRef): Promise<MessagePage['messages']>;
-  /** Bodies of the requests that the API got. */
+  /** Bodies of the requests to the API. */
   asked(): readonly AskedBody[];
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface AskedBody {
 export const socketSession: SessionRef = { channel: 'ws', userId: 'local', sessionId: 'main' };
 export const httpSession: SessionRef = { channel: 'console', userId: 'u1', sessionId: 's1' };
 
-/** The platform as it is shipped, switched to the adapter for chat completions by its environment alone. */
+/** The platform as shipped, switched to the adapter for chat completions by its environment alone. */
 export async function openModelPlatform(
   engine: TestEngine,
   env: Readonly<Record<string, string>> = {},

@@ -42,7 +42,7 @@ describe('the commands that switch to a real model', function () {
     await Promise.all([upstream.stop(), claude.stop()]);
   });
 
-  /** The shipped server in a process of its own, with an API that is not the one on the internet. */
+  /** Runs the shipped server in a separate process, with a local API. */
   async function reply(env: Readonly<Record<string, string>>): Promise<string> {
     const started = await startServer({ env });
     server = started;

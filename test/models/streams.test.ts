@@ -31,7 +31,7 @@ describe('answers of a streaming API', () => {
       await platform.stop();
     });
 
-    /** Sends one piece each time the gate before it is opened. */
+    /** Sends each piece once its gate is opened. */
     function gated() {
       const gates = pieces.map(() => createGate());
       const answer = openAi.streamsFrom(async function* () {
@@ -149,7 +149,7 @@ describe('answers of a streaming API', () => {
       expect(platform.asked()).to.have.length(1);
     });
 
-    it('of one session come one after the other', async () => {
+    it('of one session are sequential', async () => {
       const gate = createGate();
       platform.upstream.answer(
         openAi.streamsFrom(async function* () {
@@ -193,7 +193,7 @@ describe('answers of a streaming API', () => {
       expect(platform.asked()).to.deep.equal([]);
     });
 
-    it('are distinguished from those that were cut off, over HTTP and the socket', async () => {
+    it('are distinguished from truncated ones, over HTTP and the socket', async () => {
       platform.upstream.always(openAi.streams(chunk({ content: 'Hel' })));
       expect(await errorOf(await platform.process('hi'))).to.deep.include({
         status: 502,

@@ -7,7 +7,7 @@ import { SocketClient } from 'mortise/contracts/realtime/testing';
 import type { CommandFacts, PluginManifest } from 'mortise/sdk';
 import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 
-/** Says something of alice where it is shown something of her. */
+/** Mentions data of alice if the request contains any. */
 const model = fakeModel(({ messages }) =>
   says(JSON.stringify(messages).includes('of-alice') ? 'the heron-of-alice flies' : 'nothing'),
 );
@@ -29,14 +29,14 @@ interface Call {
   readonly body?: unknown;
 }
 
-/** What is called with, as alice names what is hers; `shown` when alice then sees something of hers. */
+/** Calls with the ids of alice's data; `shown` when alice then sees some of it. */
 interface Row {
   readonly calls: readonly Call[];
   readonly shown?: true;
 }
 
-/** What alice has: ids that outsiders may guess, and texts that no one else may see. */
-interface Belongings {
+/** Data of alice: ids that outsiders may guess, and texts that no other user may see. */
+interface AliceData {
   readonly chat: string;
   readonly turn: string;
   readonly observation: string;
@@ -52,7 +52,7 @@ const message = (user: string, text: string) => ({
   input: [{ role: 'user', type: 'message', content: [{ type: 'text', text }] }],
 });
 const ofSession = { session_id: session, user_id: 'alice', channel: 'console' };
-/** A job that says something of alice, and never runs by itself. */
+/** A job with data of alice that never runs by itself. */
 const job = (id: string, user: string, text = 'x') => ({
   id,
   name: id,
@@ -72,11 +72,11 @@ const agentTool = (name: string, ...items: readonly object[]) => ({
 const tool = (name: string, args: object) => ({ body: rpc('tools/call', { name, arguments: args }) });
 const observation = { source_name: 'walk', payload: { text: 'hi' } };
 
-/** Served by the platform itself, in every state of the plugins. */
+/** Routes that the platform serves in every state of the plugins. */
 const platform = ['GET /version', 'GET /healthz', 'GET /ready'];
 
-/** Routes that need no admin right, by method and path. Those that do are refused without a row. */
-const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
+/** Routes that need no admin right, by method and path. Admin routes need no row, because they are refused. */
+const routes = (own: AliceData): Readonly<Record<string, Row>> => ({
   'GET /version': { calls: [{}] },
   'GET /healthz': { calls: [{}] },
   'GET /ready': { calls: [{}] },
@@ -90,7 +90,7 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
     calls: ['sessions', 'gate', 'logbook'].map((key) => ({ path: `/admin/plugins/${key}` })),
   },
   'GET /admin/commands': { calls: [{}] },
-  // Each command has a row of its own.
+  // Each command has a separate row.
   'POST /admin/commands/:key': { calls: [] },
   'GET /admin/tree': { calls: [{}] },
   'POST /agent/process': {
@@ -186,7 +186,7 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /cron/runs/:run_id': { calls: [{ path: '/cron/runs/none' }] },
   'POST /cron/runs/:run_id/cancel': { calls: [{ path: '/cron/runs/none/cancel', body: {} }] },
   'POST /cron/preview': { calls: [{ body: {} }] },
-  // A stream of events, which a test of its own would have to read.
+  // An event stream, which would need a separate test.
   'GET /cron/events': { calls: [] },
   'POST /observations': {
     calls: [
@@ -284,10 +284,10 @@ const routes = (own: Belongings): Readonly<Record<string, Row>> => ({
   'GET /ws': { calls: [] },
 });
 
-/** What alice has is in the data directory: files below it are no way around the rules. */
+/** The data directory contains alice's data: its files must not bypass the rules. */
 const stored = '{root}/data/mortise.db';
 
-/** Tools, called over MCP, or those for agents directly. A shell has the rights of the process, as its plugin says. */
+/** Tools, called over MCP, or directly if they are for agents. A shell has the rights of the process, as documented. */
 const tools: Readonly<Record<string, Row>> = {
   memory_store: {
     calls: [tool('memory_store', { payload_md: 'planted', target_space: 'private:alice', actor_user_id: 'alice' })],
@@ -439,7 +439,7 @@ const commands: Readonly<Record<string, Row>> = {
   'workspace-rm': { calls: [command(['skills/none.json'])] },
 };
 
-/** Commands that a key of one user may not run, because what they show or change counts for all users. */
+/** Commands that a key of one user may not run, because they show or change data of all users. */
 const refusedCommands: readonly (readonly [key: string, input: object])[] = [
   ['channels-list', {}],
   ['channels-get', { args: ['console'] }],
@@ -506,7 +506,7 @@ describe('a key that is bound to a user or to spaces', function () {
   eachDatabase(
     (engine) => {
       let host: TestHost;
-      let own: Belongings;
+      let own: AliceData;
 
       before(async () => {
         manifests = await enabledManifests();
@@ -542,7 +542,7 @@ describe('a key that is bound to a user or to spaces', function () {
         return `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
       }
 
-      /** What is alice's in an answer, apart from what the caller named itself. */
+      /** Data of alice in an answer, except for values that the caller sent. */
       const foreign = (answer: string, given: unknown): readonly string[] => {
         const named = JSON.stringify(given);
         return [...texts, own.chat, own.turn, own.observation].filter(
@@ -569,7 +569,7 @@ describe('a key that is bound to a user or to spaces', function () {
         expect(seen, `what alice sees of ${name}: ${answers.join('\n')}`).to.not.deep.equal([]);
       }
 
-      it('sees nothing of another user on any route', async () => {
+      it('sees no data of another user on any route', async () => {
         const rows = routes(own);
         const without = new Set(Object.keys(rows).filter((name) => !platform.includes(name)));
         for (const name of platform)
@@ -594,7 +594,7 @@ describe('a key that is bound to a user or to spaces', function () {
           }
         }
         expect([...without], 'rows without a route').to.deep.equal([]);
-        // Nothing that is alice's was changed or removed on the way, either.
+        // The calls have changed and removed no data of alice.
         expect(await ask('alice', 'GET', `/chats/${own.chat}`)).to.match(/^200 /);
         expect(await ask('alice', 'GET', `/chats/${own.chat}`))
           .to.include('walrus-of-alice')
@@ -602,7 +602,7 @@ describe('a key that is bound to a user or to spaces', function () {
         expect(await ask('alice', 'POST', '/memory/query', { query: 'planted' })).to.not.include('"planted"');
       });
 
-      it('sees nothing of another user through any command, and runs none that needs the admin right', async () => {
+      it('sees no data of another user through any command, and runs none that needs the admin right', async () => {
         const declared = manifests.flatMap(({ contributes }) => contributes?.command ?? []);
         const facts = declared.map((one) => {
           if (typeof one === 'string') throw new Error(`${one} has no facts in its manifest`);
@@ -624,7 +624,7 @@ describe('a key that is bound to a user or to spaces', function () {
         expect(await ask('alice', 'GET', '/cron/jobs/alices-job')).to.match(/^200 /);
       });
 
-      it('changes with no command what belongs to all users', async () => {
+      it('cannot run commands that affect all users', async () => {
         for (const [key, input] of refusedCommands) {
           for (const caller of outsiders) {
             const answer = await ask(caller, 'POST', `/admin/commands/${key}`, { args: [], options: {}, ...input });
@@ -633,7 +633,7 @@ describe('a key that is bound to a user or to spaces', function () {
         }
       });
 
-      it('sees nothing of another user through any tool', async () => {
+      it('sees no data of another user through any tool', async () => {
         const names = keysOf(manifests, 'tool');
         expect([...names].sort()).to.deep.equal(Object.keys(tools).sort());
         for (const [name, row] of Object.entries(tools)) {
@@ -641,7 +641,7 @@ describe('a key that is bound to a user or to spaces', function () {
         }
       });
 
-      it('sees nothing of another user through any method of the socket', async () => {
+      it('sees no data of another user through any method of the socket', async () => {
         const methods = keysOf(manifests, 'socket-method');
         const sockets = new Map<Caller, SocketClient>();
         for (const caller of [...outsiders, 'alice'] as const) {
@@ -656,7 +656,7 @@ describe('a key that is bound to a user or to spaces', function () {
             JSON.stringify(await sockets.get(caller)?.ask(method, body as object)),
           );
         }
-        // What happens in a session is pushed to those who watch it: alice goes on, and no outsider hears of it.
+        // Session events are pushed to watchers: alice continues, and no outsider receives them.
         await ask('alice', 'POST', '/agent/process', message('alice', 'the walrus-of-alice once more'));
         for (const caller of outsiders) {
           const frames = JSON.stringify(sockets.get(caller)?.frames);
@@ -670,7 +670,7 @@ describe('a key that is bound to a user or to spaces', function () {
 });
 
 /** Gives alice a chat with a turn, memories, and a dropped observation. */
-async function settle(host: TestHost): Promise<Belongings> {
+async function settle(host: TestHost): Promise<AliceData> {
   const post = async (path: string, body: unknown, caller: Caller = 'alice') => {
     const response = await host.post(path, body, headersOf(caller));
     return { response, body: (await response.json()) as Readonly<Record<string, unknown>> };
@@ -690,7 +690,7 @@ async function settle(host: TestHost): Promise<Belongings> {
   await post('/gate/overrides', { overrides: { drop_actors: ['alice'] }, reason: 'test' }, 'operator');
   let dropped: Readonly<Record<string, unknown>> = {};
   await until('a dropped observation', async () => {
-    // Without an actor it is alice's, whose key sends it.
+    // Without an actor it belongs to alice, whose key sends it.
     const sent = { source_name: 'walk', session_key: session };
     const answer = await post('/observations?wait=decision', { ...sent, payload: { text: 'a walrus-of-alice' } });
     dropped = answer.body;

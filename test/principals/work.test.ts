@@ -4,7 +4,7 @@ import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/s
 
 const alice: Principal = { id: 'alice-laptop', actor: 'alice', admin: false, loopback: true, authenticated: true };
 
-/** A tool that says for whom it runs, and one that calls it with its context or without. */
+/** A tool that returns its principal, and one that calls it with or without its context. */
 const asking: TestPlugin = {
   manifest: { key: 'asking', contributes: { tool: ['whoami', 'ask'] } },
   definition: {
@@ -26,7 +26,7 @@ describe('work of a plugin', function () {
   let host: TestHost;
   afterEach(() => host.stop());
 
-  it('is done for the principal it was called for, and without one it is refused', async () => {
+  it('runs for the principal of its call, and is refused without one', async () => {
     host = await createTestHost({ extra: [asking], listen: false });
     const ask = (forward: boolean) =>
       host.points.call('tool', 'ask', (tool, ctx) => tool.run({ forward }, ctx as Parameters<typeof tool.run>[1]), {
@@ -37,7 +37,7 @@ describe('work of a plugin', function () {
     expect(error).to.include({ code: 'principal_missing' });
   });
 
-  it('for events of an input adapter is done for the user they name, else for an adapter without spaces', async () => {
+  it('for events of an input adapter runs for the user they name, otherwise for an adapter without spaces', async () => {
     let publish: ((event: unknown) => unknown) | undefined;
     const seen: Principal[] = [];
     host = await createTestHost({

@@ -5,7 +5,7 @@ import { until } from 'mortise/sdk/testing';
 import type { Finding, PluginRow } from '../../core/sdk/index.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
-const restartSaid = 'starting it again (';
+const restartMessage = 'starting it again (';
 
 interface Crash {
   readonly plugin: string;
@@ -15,10 +15,10 @@ interface Crash {
 }
 
 const inBoot: readonly Crash[] = [
-  { plugin: 'aborts', does: 'ends it in start()', code: 'boot_crash', message: /during its start / },
-  { plugin: 'segfaults-later', does: 'ends it after an await', code: 'boot_crash', message: /during its start / },
-  { plugin: 'aborts-on-import', does: 'ends it while it loads', code: 'boot_crash', message: /during its import / },
-  { plugin: 'endless-loop', does: 'loops for ever in start()', code: 'blocked_event_loop', message: /more than 2 s;/ },
+  { plugin: 'aborts', does: 'crashes in start()', code: 'boot_crash', message: /during its start / },
+  { plugin: 'segfaults-later', does: 'crashes after an await', code: 'boot_crash', message: /during its start / },
+  { plugin: 'aborts-on-import', does: 'crashes while it loads', code: 'boot_crash', message: /during its import / },
+  { plugin: 'endless-loop', does: 'loops endlessly in start()', code: 'blocked_event_loop', message: /more than 2 s;/ },
 ];
 
 const name = 'endless_pattern';
@@ -27,7 +27,7 @@ const endless = { text: `${'a'.repeat(60)}!` };
 interface Entry {
   readonly plugin: string;
   readonly needs: readonly string[];
-  /** Sends input that a schema of the plugin `endless-pattern` takes for ever to check. */
+  /** Sends input that a schema of the plugin `endless-pattern` never finishes checking. */
   send(server: ZooServer): Promise<unknown>;
 }
 
@@ -63,15 +63,15 @@ const checkingEntries: readonly Entry[] = [
   },
 ];
 
-describe('a server that a plugin brings down', function () {
+describe('a server that a plugin crashes', function () {
   this.timeout(60_000);
   let server: ZooServer;
   afterEach(() => server?.stop());
 
   for (const { plugin, does, code, message } of inBoot) {
-    it(`is started once more, without the plugin that ${does}, and takes it back once it is fixed`, async () => {
+    it(`restarts without the plugin that ${does}, and runs it again once it is fixed`, async () => {
       server = await startZoo({ plugins: ['healthy', plugin], env: { MORTISE_WATCHDOG_SECONDS: '2' } });
-      await isLeftOut(plugin, code, message);
+      await isQuarantined(plugin, code, message);
       await writeFile(
         join(server.pluginsDir, plugin, 'index.js'),
         `export default () => ({ key: '${plugin}', register() {} });\n`,
@@ -82,38 +82,38 @@ describe('a server that a plugin brings down', function () {
     });
   }
 
-  it('is started once more without a plugin that ends it when an admin enables it', async () => {
+  it('restarts without a plugin that crashes it when an admin enables it', async () => {
     server = await startZoo({ plugins: ['healthy', 'aborts'], enabled: ['healthy'] });
     await ready(server);
     const asked = await server.ask('POST', '/admin/plugins/aborts/enable', {}).catch(() => 'no answer');
     expect(asked).to.equal('no answer');
     await ready(server, 2);
-    await isLeftOut('aborts', 'boot_crash', /during its start /);
+    await isQuarantined('aborts', 'boot_crash', /during its start /);
     expect((await row('aborts')).desired).to.equal('enabled');
   });
 
-  it('is started once more without a plugin that loops for ever in a call', async () => {
+  it('restarts without a plugin that loops endlessly in a call', async () => {
     const env = { MORTISE_WATCHDOG_SECONDS: '2' };
     server = await startZoo({ plugins: ['healthy', 'loops-in-call'], env });
     await ready(server);
     await until(async () => (await row('loops-in-call')).state === 'active');
     await server.ask('GET', '/loops-in-call').catch(() => undefined);
     await ready(server, 2);
-    await isLeftOut('loops-in-call', 'blocked_event_loop', /more than 2 s;/);
+    await isQuarantined('loops-in-call', 'blocked_event_loop', /more than 2 s;/);
   });
 
-  it('is started once more without a plugin that loops in microtasks', async () => {
+  it('restarts without a plugin that loops in microtasks', async () => {
     const env = { MORTISE_WATCHDOG_SECONDS: '2' };
     server = await startZoo({ plugins: ['healthy', 'loops-in-microtasks'], env });
     await ready(server);
     await until(async () => (await row('loops-in-microtasks')).state === 'active');
     await server.ask('GET', '/loops-in-microtasks').catch(() => undefined);
     await ready(server, 2);
-    await isLeftOut('loops-in-microtasks', 'blocked_event_loop', /more than 2 s;/);
+    await isQuarantined('loops-in-microtasks', 'blocked_event_loop', /more than 2 s;/);
   });
 
   for (const { plugin, needs, send } of checkingEntries) {
-    it(`is started once more without a plugin whose schema takes for ever to check, and with ${plugin} that checks`, async () => {
+    it(`restarts without a plugin whose schema check never ends, and with ${plugin}, which runs the check`, async () => {
       const env = { MORTISE_WATCHDOG_SECONDS: '2' };
       const plugins = ['healthy', 'endless-pattern'];
       server = await startZoo({ plugins, enabled: [...plugins, ...needs, plugin], env });
@@ -122,12 +122,12 @@ describe('a server that a plugin brings down', function () {
       await until(async () => (await Promise.all(active.map(row))).every(({ state }) => state === 'active'));
       await send(server).catch(() => undefined);
       await ready(server, 2);
-      await isLeftOut('endless-pattern', 'blocked_event_loop', /more than 2 s;/);
+      await isQuarantined('endless-pattern', 'blocked_event_loop', /more than 2 s;/);
       await until(async () => (await row(plugin)).state === 'active');
     });
   }
 
-  it('stays up in safe mode when the crashes come after the boot and name no plugin, and says how to leave it', async () => {
+  it('stays up in safe mode when the crashes come after the boot and name no plugin, and explains how to leave it', async () => {
     server = await startZoo({ plugins: ['healthy', 'aborts-later'] });
     await ready(server, 3);
     await until(async () => (await row('aborts-later')).code === 'safe_mode');
@@ -139,7 +139,7 @@ describe('a server that a plugin brings down', function () {
     expect(restarts()).to.equal(2);
   });
 
-  async function isLeftOut(plugin: string, code: string, message: RegExp): Promise<void> {
+  async function isQuarantined(plugin: string, code: string, message: RegExp): Promise<void> {
     await ready(server);
     await until(
       () => server.text().slice(-3_000),
@@ -156,7 +156,7 @@ describe('a server that a plugin brings down', function () {
   }
 
   function restarts(): number {
-    return server.text().split(restartSaid).length - 1;
+    return server.text().split(restartMessage).length - 1;
   }
 
   async function row(plugin: string): Promise<PluginRow> {

@@ -6,7 +6,7 @@ import { until } from 'mortise/sdk/testing';
 import type { PluginRow } from '../../core/sdk/index.js';
 import { dropIn, fixtures, ready, startZoo, type ZooServer } from './zoo-server.js';
 
-/** Node before 22.15 reads a module that another one imports once in the life of the process. */
+/** Node before 22.15 loads an imported module only once per process. */
 const versionsReachImports = 'registerHooks' in nodeModule;
 
 describe('a plugin dropped into a running server', function () {
@@ -48,7 +48,7 @@ describe('a plugin dropped into a running server', function () {
     expect((await echo('hello')).body).to.deep.equal({ text: 'hello' });
   });
 
-  it('finishes the call in flight when it is disabled, and takes no other', async () => {
+  it('finishes the call in flight when it is disabled, and accepts no other', async () => {
     await toggle('enable');
     const slow = echo('patience', 1_500);
     await until(async () => {

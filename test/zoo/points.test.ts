@@ -53,7 +53,7 @@ describe('an extension point of a dropped-in plugin', function () {
     expect((await greet('greets')).status).to.equal(200);
   });
 
-  it('is kept from a plugin whose folder opens it only since it was last read', async () => {
+  it('stays with its plugin when another folder declares it after the plan has read that folder', async () => {
     const folder = join(server.pluginsDir, 'opens-same-point');
     await mkdir(folder);
     await until('the empty folder', async () => (await states('opens-same-point'))[0] !== 'undefined');

@@ -1,9 +1,9 @@
 import type { PluginRow } from '../../core/sdk/index.js';
 
-/** What becomes of one broken plugin. */
+/** The expected state of a broken plugin. */
 export interface Expected {
   readonly plugin: string;
-  /** The plugins that are dropped in, when it takes more than this one. */
+  /** All plugins that are dropped in, when this one is not enough. */
   readonly with?: readonly string[];
   readonly state: PluginRow['state'];
   readonly code: string | null;
@@ -11,7 +11,7 @@ export interface Expected {
   readonly message?: RegExp;
   /** The next step that the hint must give. */
   readonly hint?: RegExp;
-  /** A fault of a plugin that goes on running. */
+  /** A fault of a plugin that keeps running. */
   readonly lastFault?: string;
   /** A finding of the doctor. */
   readonly finding?: string;
@@ -78,7 +78,7 @@ export const table: readonly Expected[] = [
   ),
   blocked('config-invalid', 'invalid_config', /\/limit /, /config\/config-invalid\.json/),
 
-  // What it needs, and what others claim as well.
+  // Its dependencies, and names that other plugins claim as well.
   blocked('needs-missing', 'dependency_missing', /"nowhere"/, /Install "nowhere"/),
   {
     ...blocked('needs-disabled', 'dependency_disabled', /"left-off"/, /^mortise plugin enable left-off$/),
@@ -142,7 +142,7 @@ export const table: readonly Expected[] = [
   quarantined('timer-throws', /the clock is wrong/),
   quarantined('raw-timer-throws', /the raw clock is wrong/),
   quarantined('emitter-throws', /the listener is deaf/),
-  // Its code is called by the platform's own: only the stack says whose it is.
+  // The platform calls its code, so only the stack identifies the plugin.
   quarantined('foreign-event-throws', /the event is not mine/),
   quarantined('odd-errors', /failed 5 times within 60 s/),
   quarantined('alert-listener-throws', /I cannot hear it any more/),

@@ -8,7 +8,7 @@ const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))
 const supervise = new URL('../../../scripts/lib/supervise.mjs', import.meta.url).href;
 export const fixtures = join(project, 'test', 'zoo', 'fixtures');
 
-/** Links that a checkout would not bring on every system: `<plugin>/<name>` to a file outside the plugin's folder. */
+/** Links that a checkout cannot create on every system: `<plugin>/<name>` to a file outside the plugin's folder. */
 const links: Readonly<Record<string, string>> = {
   'facts-linked-outside/facts.json': 'healthy/plugin.json',
   'entry-linked-outside/linked.js': 'healthy/index.js',
@@ -21,12 +21,12 @@ export interface Answer {
 
 /** A real server under the real supervisor, with plugins dropped into its folder. */
 export interface ZooServer {
-  /** Where it listens now; it may change with a restart. */
+  /** Its current address, which may change with a restart. */
   readonly origin: string;
   readonly pluginsDir: string;
-  /** All that the server and its supervisor have written. */
+  /** Output of the server and its supervisor. */
   text(): string;
-  /** How often the server has begun to listen. */
+  /** Number of times that the server has started to listen. */
   listened(): number;
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export interface ZooServer {
 export interface ZooOptions {
   /** Plugins of the zoo that are copied into the plugins folder. */
   readonly plugins: readonly string[];
-  /** Those that are enabled; all when absent. */
+  /** Enabled plugins; all when absent. */
   readonly enabled?: readonly string[];
   readonly config?: Readonly<Record<string, object>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -130,7 +130,7 @@ class RunningServer implements ZooServer {
 
 const listening = /Mortise listens on (http:[^"\s]+)/g;
 
-/** Waits until the server has listened so often and answers. */
+/** Waits until the server has started to listen that many times and answers. */
 export async function ready(server: ZooServer, times = 1): Promise<void> {
   await until(
     () => `the server does not listen\n${server.text().slice(-4_000)}`,

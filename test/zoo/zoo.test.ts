@@ -54,7 +54,7 @@ describe('a server full of broken plugins', function () {
     });
   }
 
-  it('reports a health that hangs or throws as bad, and goes on', async () => {
+  it('reports a health check that hangs or throws as failed, and keeps running', async () => {
     const [hangs, throws] = await Promise.all([inspect('health-hangs'), inspect('health-throws')]);
     expect(hangs.health).to.deep.equal({ ok: false, detail: 'health() did not answer within 5000 ms' });
     expect(throws.health).to.deep.equal({ ok: false, detail: 'do not ask' });
@@ -72,10 +72,10 @@ describe('a server full of broken plugins', function () {
     });
   }
 
-  it('disables transaction-hangs while it keeps the database', async () => {
+  it('disables transaction-hangs while it holds the database', async () => {
     const asked = server.ask('GET', '/transaction-hangs').catch(() => undefined);
     await until(
-      () => 'the doctor does not say who keeps the database',
+      () => 'the doctor does not name the plugin that holds the database',
       async () => {
         const { body } = await server.ask('GET', '/admin/plugins/doctor');
         return (body as { findings: Finding[] }).findings.some((found) => found.code === 'database_held');
@@ -102,7 +102,7 @@ describe('a server full of broken plugins', function () {
     expect((await inspect('ignores-abort')).last_fault?.code).to.equal('ignored_abort');
   });
 
-  it('keeps its own answers and those of other plugins beside a route that catches all', async () => {
+  it('keeps its own routes and those of other plugins beside a catch-all route', async () => {
     expect((await server.ask('GET', '/elsewhere')).body).to.deep.equal({ caught: true });
     for (const path of ['/admin', '/admin/nowhere', '/healthz/x', '/mcp/x', '/.well-known/x', '/healthy/x'])
       expect((await server.ask('GET', path)).status, path).to.equal(404);

@@ -18,7 +18,7 @@ describe('the composition of a process', () => {
     seen = [];
   });
 
-  it('opens its parts in order and closes them in reverse, with what was added later', async () => {
+  it('opens its parts in order and closes them in reverse, including those added later', async () => {
     const composition = new Composition().part(first, ...part('1')).part(second, async (all) => {
       all.own(() => seen.push('undo 2'));
       return `${all.get(first)} and more`;
@@ -48,7 +48,7 @@ describe('the composition of a process', () => {
     expect(seen).to.deep.equal(['open 1', 'close 1']);
   });
 
-  it('gives only parts that are open, and none for a part that this process does not have', async () => {
+  it('returns only open parts, and undefined for a part that this process does not have', async () => {
     const composition = new Composition().part(first, () => undefined).part(second, () => 'two');
     expect(() => composition.get(second)).to.throw('"second" is not open');
     await composition.open();

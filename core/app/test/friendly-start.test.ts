@@ -8,7 +8,7 @@ describe('a start', function () {
   let server: ServerProcess;
   afterEach(() => server.dispose());
 
-  it('prints where it listens and how to stop it for people', async () => {
+  it('prints its address and how to stop it as text', async () => {
     server = await startServer({ plugins, env: { MORTISE_LOG_FORMAT: 'text' } });
     expect((await server.fetch('/healthz')).status).to.equal(200);
     expect(server.output()).to.match(
@@ -17,7 +17,7 @@ describe('a start', function () {
     expect(await server.end('SIGINT')).to.equal(0);
   });
 
-  it('prints the same as JSON for programs', async () => {
+  it('prints the same as JSON', async () => {
     server = await startServer({ plugins });
     const lines = server.output().trim().split('\n');
     const facts = lines.map((line) => JSON.parse(line) as { msg: string; origin?: string });

@@ -45,7 +45,7 @@ if (existsSync(full)) {
       await writeFile(join(folder, 'plugins.json'), JSON.stringify(plugins));
     });
 
-    it('answers, counts the lines it dropped, and ends as it should', async () => {
+    it('answers requests, counts the dropped lines, and exits cleanly', async () => {
       const port = await freePort();
       const log = openSync(full, 'w');
       const server = spawn(process.execPath, [...nodeFlags, join(root, 'dist', 'core', 'main.js')], {

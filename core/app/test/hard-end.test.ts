@@ -6,7 +6,7 @@ import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/te
 
 const manifest = { manifestVersion: 1, key: 'waits', version: '1.0.0', title: 'Waits', summary: 'Reads a pipe.' };
 
-/** Its start waits for somebody to write into a pipe, in a thread that nothing can call back. */
+/** Its start reads a pipe without a writer, in a thread that cannot be interrupted. */
 const code = (pipe: string): string => `import { readFile } from 'node:fs/promises';
 export default () => ({
   key: 'waits',

@@ -3,7 +3,7 @@ import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/test
 
 const mebibyte = 1024 * 1024;
 
-/** Declares a mount that others may name, and owns the setting that its limit follows. */
+/** Declares a mount for other plugins, and owns the setting of its limit. */
 const owner: TestPlugin = {
   manifest: {
     key: 'owner',

@@ -5,7 +5,7 @@ import { nodeFlags } from '../../sdk/testing/server-process.js';
 
 const testing = new URL('../../sdk/testing/index.js', import.meta.url).href;
 
-/** Boots a host whose plugin asks for outbound requests or does not, and prints whether the client was loaded at the start. */
+/** Boots a host whose plugin requests these services, and prints whether the client was loaded at the start. */
 const script = (services: readonly string[]): string => `
   import { createRequire } from 'node:module';
   import { createTestHost } from ${JSON.stringify(testing)};
@@ -33,7 +33,7 @@ async function outcome(services: readonly string[]): Promise<string> {
 describe('the client for outbound requests', function () {
   this.timeout(60_000);
 
-  it('is loaded at the start for a plugin that asks for it, and not for others', async () => {
+  it('is loaded at the start only if a plugin requests it', async () => {
     expect(await Promise.all([outcome(['fetch']), outcome([])])).to.deep.equal(['loaded', 'not loaded']);
   });
 });

@@ -20,7 +20,7 @@ const echoing = (calls: string[]): TestPlugin => ({
         handle: async (request, { signal }) => {
           const { by, name } = request.body as { readonly by: string; readonly name: string };
           calls.push(by);
-          // Not for ever where nothing refuses it.
+          // Limited, in case no limit refuses it.
           if (calls.length > 200) return { status: 500, body: {} };
           const url = `${(http.origin ?? '').replace('127.0.0.1', name)}/again`;
           const headers = { 'content-type': 'application/json' };
@@ -52,7 +52,7 @@ describe('a plugin that calls its own server', function () {
     ['fetch', 'localhost'],
     ['bytes', '127.0.0.1'],
   ] as const) {
-    it(`by ${by} at ${name} is refused when it does so without end`, async () => {
+    it(`by ${by} at ${name} is refused when its calls never end`, async () => {
       const answer = await host.post('/again', { by, name });
       expect(calls.length).to.equal(64);
       expect(answer.status).to.equal(508);
@@ -60,7 +60,7 @@ describe('a plugin that calls its own server', function () {
     });
   }
 
-  it('is not refused for a header that makes no sense', async () => {
+  it('is not refused for an invalid header', async () => {
     const body = JSON.stringify({ by: 'fetch', name: '127.0.0.1' });
     const asked = async (depth: string): Promise<number> => {
       calls.splice(0);

@@ -16,7 +16,7 @@ describe('the commit of a checkout', () => {
 
   const write = (file: string, text: string): Promise<void> => writeFile(join(folder, '.git', file), text);
 
-  it('is that of its branch, packed or not, or its own when it is detached', async () => {
+  it('is that of its branch, packed or not, or of the detached HEAD', async () => {
     await write('HEAD', `${commit}\n`);
     expect(readCommit(folder)).to.equal(commit);
     await write('HEAD', 'ref: refs/heads/main\n');

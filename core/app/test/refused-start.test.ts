@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { type ServerProcess, startServer, temporaryFolder } from 'mortise/sdk/testing';
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
-/** Nothing is refused to root: as somebody else, then. */
-const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** Another user, because root may access every file. */
+const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 function freePort(): Promise<number> {
   return new Promise((done) => {
@@ -19,7 +19,7 @@ function freePort(): Promise<number> {
   });
 }
 
-describe('a start on files that cannot be used', function () {
+describe('a start with unusable files', function () {
   this.timeout(60_000);
   let folder: string;
 
@@ -33,9 +33,9 @@ describe('a start on files that cannot be used', function () {
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o755);
   });
 
-  function start(dataDir: string): Promise<{ readonly code: number | null; readonly said: string }> {
+  function start(dataDir: string): Promise<{ readonly code: number | null; readonly errors: string }> {
     const child = spawn(process.execPath, [join(projectDir, 'dist', 'core', 'main.js')], {
-      ...nobody,
+      ...unprivileged,
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
@@ -46,44 +46,44 @@ describe('a start on files that cannot be used', function () {
         MORTISE_DATA_DIR: dataDir,
       },
     });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-    return new Promise((done) => child.once('close', (code) => done({ code, said })));
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    return new Promise((done) => child.once('close', (code) => done({ code, errors })));
   }
 
-  it('says that this user may not make the data directory', async () => {
+  it('reports that this user may not create the data directory', async () => {
     await mkdir(join(folder, 'locked'), { mode: 0o555 });
-    await sentence(join(folder, 'locked', 'data'), /data directory .* may not write there\.\n.*MORTISE_DATA_DIR/);
+    await expectRefusal(join(folder, 'locked', 'data'), /data directory .* may not write there\.\n.*MORTISE_DATA_DIR/);
   });
 
   for (const [what, name] of [
     ['is a file', 'file'],
-    ['lies below a file', 'file/data'],
+    ['is below a file', 'file/data'],
   ] as const)
-    it(`says that the data directory ${what}`, async () => {
+    it(`reports that the data directory ${what}`, async () => {
       await writeFile(join(folder, 'file'), '');
-      await sentence(join(folder, name), /data directory .* file(?: has that name)?\.\n.*MORTISE_DATA_DIR/);
+      await expectRefusal(join(folder, name), /data directory .* file(?: has that name)?\.\n.*MORTISE_DATA_DIR/);
     });
 
-  it('says that no folder can be made there', async function proc() {
-    // Node's own recursive mkdir tries for ever there.
+  it('reports that no folder can be created there', async function proc() {
+    // Node's recursive mkdir never returns there.
     if (process.platform !== 'linux') this.skip();
-    await sentence('/proc/nope/data', /data directory .* no folder can be made there\.\n.*MORTISE_DATA_DIR/);
+    await expectRefusal('/proc/nope/data', /data directory .* no folder can be made there\.\n.*MORTISE_DATA_DIR/);
   });
 
-  it('says that the database file may only be read', async () => {
+  it('reports that the database file is read-only', async () => {
     const data = join(folder, 'data');
     const server = await startServer({ folder, plugins: { version: 1, plugins: {} } });
     expect(await server.end()).to.equal(0);
     await chmod(join(data, 'mortise.db'), 0o444);
     await chmod(data, 0o777);
-    await sentence(data, /database file .*mortise\.db cannot be used: .*readonly.*\.\n.*writable/);
+    await expectRefusal(data, /database file .*mortise\.db cannot be used: .*readonly.*\.\n.*writable/);
   });
 
-  async function sentence(dataDir: string, wanted: RegExp): Promise<void> {
-    const { code, said } = await start(dataDir);
-    expect(said).to.match(wanted);
-    expect(said, 'no stack').to.not.match(/^\s+at /m);
+  async function expectRefusal(dataDir: string, wanted: RegExp): Promise<void> {
+    const { code, errors } = await start(dataDir);
+    expect(errors).to.match(wanted);
+    expect(errors, 'no stack').to.not.match(/^\s+at /m);
     expect(code).to.equal(1);
   }
 
@@ -113,7 +113,7 @@ describe('a start on files that cannot be used', function () {
     );
   });
 
-  it('warns that the file of plugins that was named does not exist', async () => {
+  it('warns that the configured plugins file does not exist', async () => {
     let server: ServerProcess | undefined;
     try {
       server = await startServer({ env: { MORTISE_PLUGINS_FILE: join(folder, 'gone.json') } });

@@ -33,7 +33,7 @@ describe('the states that replicas exchange', () => {
 
     const states = (plugin: string) => replica?.of(plugin).map(({ state }) => state);
 
-    it('end with the newest, also when one changes while another is written', async () => {
+    it('end with the newest state, even if it changes during a write', async () => {
       let writes = 0;
       const report = await reportStates((reportMeanwhile) => {
         writes += 1;
@@ -56,7 +56,7 @@ describe('the states that replicas exchange', () => {
       ]);
     });
 
-    it('are written again when the database refused them', async () => {
+    it('are written again after the database refused them', async () => {
       let failures = 3;
       const report = await reportStates(() => {
         if (failures > 0) {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { PluginDetail, PluginPlan, RouteRequest } from 'mortise/sdk';
 import { createTestHost, type TestHost, type TestPlugin } from 'mortise/sdk/testing';
 
-/** A plugin with a route that is called `list`, as that of any other plugin may be. */
+/** A plugin with a route named `list`, a name that other plugins may use too. */
 const lister = (key: string): TestPlugin => ({
   manifest: {
     key,
@@ -16,7 +16,7 @@ const lister = (key: string): TestPlugin => ({
   },
 });
 
-describe('routes of one name', function () {
+describe('routes with the same name', function () {
   this.timeout(30_000);
   let host: TestHost;
   afterEach(() => host.stop());
@@ -27,7 +27,7 @@ describe('routes of one name', function () {
     return [response.status, from];
   };
 
-  it('are those of their plugins: all of them start, and answer under their own paths', async () => {
+  it('belong to their plugins, which all start and answer under separate paths', async () => {
     host = await createTestHost({ extra: [lister('one'), lister('two'), lister('three')] });
     for (const key of ['one', 'two', 'three']) expect(await ask(key)).to.deep.equal([200, key]);
   });
@@ -55,7 +55,7 @@ describe('routes of one name', function () {
     ]);
   });
 
-  it('are counted each for its plugin', async () => {
+  it('are counted per plugin', async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [lister('one'), lister('two')] });
     await ask('two');
     const calls = async (key: string): Promise<unknown> =>

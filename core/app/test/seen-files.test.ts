@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { SeenFiles, type SeenFilesOptions } from '../file-edits.js';
 
-describe('the files that were seen', () => {
+describe('the seen files', () => {
   let folder: string;
   let options: SeenFilesOptions;
   const write = (key: string, value: object): Promise<void> =>
@@ -27,7 +27,7 @@ describe('the files that were seen', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are reported as edited until that is taken', async () => {
+  it('are reported as edited until the report is taken', async () => {
     await write('one', { a: 2 });
     expect(await edited()).to.deep.equal(['config/one.json']);
     const { take } = await new SeenFiles(options).look();
@@ -35,7 +35,7 @@ describe('the files that were seen', () => {
     expect(await edited()).to.deep.equal([]);
   });
 
-  it('keep what the platform itself wrote between the look and the taking', async () => {
+  it('include changes by the platform between the look and the take', async () => {
     const seen = new SeenFiles(options);
     await write('one', { a: 2 });
     const { edits, take } = await seen.look();

@@ -3,7 +3,7 @@ import type { Alert } from '../../sdk/events.js';
 import { createStorageAlarm } from '../database-alarm.js';
 
 describe('the alarm of a full database', () => {
-  it('is raised once a minute at most, and is a finding until there is space again', () => {
+  it('is raised at most once a minute, and is a finding until there is space again', () => {
     let now = 1_000_000;
     const raised: Alert[] = [];
     const alarm = createStorageAlarm(

@@ -14,7 +14,7 @@ describe('a server whose plugins.json has never been valid', function () {
   });
   after(() => host.stop());
 
-  it('calls no plugin disabled, and says what to correct', async () => {
+  it('reports no plugin as disabled, and names the file to fix', async () => {
     const answer = await host.fetch('/mcp', { headers: { accept: 'text/event-stream' } });
     const text = await answer.text();
     expect(answer.status, text).to.equal(503);

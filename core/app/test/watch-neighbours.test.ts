@@ -32,7 +32,7 @@ describe('servers on one data directory', function () {
     return neighbours;
   }
 
-  it('say so in the log and as a finding of the second one', async () => {
+  it('are reported in the log and as a finding of the second server', async () => {
     const plugins = { version: 1, plugins: { admin: { enabled: true, required: true } } };
     const first = await startServer({ plugins });
     servers.push(first);
@@ -54,7 +54,7 @@ describe('servers on one data directory', function () {
     expect(second.output()).not.to.include('data_dir_shared');
   });
 
-  it('are live instances only: not this one, no dead one, no reused pid', async () => {
+  it('are only other live instances, without dead ones and reused pids', async () => {
     const here = { host: hostname() };
     const rows = [
       instance('me'),
@@ -65,7 +65,7 @@ describe('servers on one data directory', function () {
     expect((await watch(() => rows)).findings()).to.deep.equal([]);
   });
 
-  it('are reported once, when they stay, and forgotten when they end', async () => {
+  it('are reported once if they stay, and removed when they end', async () => {
     let looks = 0;
     let stays = false;
     const lines: string[] = [];

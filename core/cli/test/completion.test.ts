@@ -19,11 +19,11 @@ function isInstalled(shell: string): boolean {
 }
 
 /** No package installs the shell, so its test runs where the machine has it. */
-function notRun(shell: string): void {
-  after(() => void process.stderr.write(`not run: completion in ${shell}, which is not installed here\n`));
+function reportSkipped(shell: string): void {
+  after(() => void process.stderr.write(`not run: completion in ${shell}, which is not installed on this machine\n`));
 }
 
-/** What is typed, and words that are offered then. Every shell is asked the same. */
+/** Typed words, and words that every shell must then offer. */
 const offered: readonly (readonly [typed: readonly string[], words: readonly string[]])[] = [
   [
     ['greet', ''],
@@ -92,9 +92,9 @@ describe('completion in a shell', function () {
     ]);
   });
 
-  it('is a zsh script that offers the same, with the functions of the completion system in their place', async () => {
+  it('offers the same in the zsh script, with fakes of the functions of the completion system', async () => {
     const script = await scriptFor('zsh');
-    // Apart from those functions the script is made of what both shells have; only arrays begin at 1 in zsh.
+    // Except for these functions the script uses only syntax of both shells; arrays begin at 1 in zsh.
     const calls = offered.map(([typed]) => `t mortise ${typed.map((word) => `'${word}'`).join(' ')}`);
     const { stdout, stderr } = await run('bash', [
       '-c',
@@ -121,9 +121,9 @@ describe('completion in a shell', function () {
       await run('zsh', ['-n', script]);
       await run('zsh', ['-fc', `autoload -Uz compinit; compinit -D; source ${script}; whence -w _mortise`]);
     });
-  } else notRun('zsh');
+  } else reportSkipped('zsh');
 
-  it('is a fish script of well-formed lines that offer the same', async () => {
+  it('offers the same in the fish script, with well-formed lines', async () => {
     const lines = (await readFile(await scriptFor('fish'), 'utf8')).split('\n');
     const own =
       /^complete -c mortise -n '__mortise_is "([\w.: -]*)"' (?:-f -a ([\w.:-]+) -d '(?:[^'\\]|\\['\\])*'|-l ([\w.-]+))$/;
@@ -165,9 +165,9 @@ describe('completion in a shell', function () {
         expect(stdout.split('\n').map((line) => line.split('\t')[0])).to.include.members([...words]);
       }
     });
-  } else notRun('fish');
+  } else reportSkipped('fish');
 
-  it('takes the names of shells only', async () => {
+  it('accepts only the names of shells', async () => {
     const { code, stderr } = await folder.run('completion', 'tcsh');
     expect([code, stderr.includes('bash, zsh, fish')]).to.deep.equal([2, true]);
   });

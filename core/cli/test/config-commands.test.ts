@@ -47,7 +47,7 @@ describe('mortise config set and unset', function () {
     const patch = (body: string, type = 'application/merge-patch+json') =>
       host.fetch('/admin/plugins/tuned/config', { method: 'PATCH', headers: { 'content-type': type }, body });
 
-    it('change one value, in force at once, and leave the others', async () => {
+    it('change one value, which takes effect immediately, and no other', async () => {
       const set = await onServer(host, 'config', 'set', 'tuned.nested.names', '["a"]', '--json');
       expect(set.json<Applied>().applied).to.equal('restarted');
       await onServer(host, 'config', 'set', 'tuned.label', '42');
@@ -58,7 +58,7 @@ describe('mortise config set and unset', function () {
       expect(await stored()).to.deep.equal({ label: '42', nested: { on: true, names: ['a'] } });
     });
 
-    it('say that nothing has changed, and refuse to remove what no setting is', async () => {
+    it('report that nothing has changed, and refuse to remove an unknown setting', async () => {
       const before = inForce;
       const unknown = await onServer(host, 'config', 'unset', 'tuned.nope');
       expect([unknown.code, unknown.stderr]).to.deep.equal([
@@ -73,7 +73,7 @@ describe('mortise config set and unset', function () {
       expect(await stored()).to.deep.equal({ limit: 1, nested: { on: true } });
     });
 
-    it('leave no file that says nothing, and the defaults hold', async () => {
+    it('remove a file that becomes empty, so that the defaults apply', async () => {
       await onServer(host, 'config', 'unset', 'tuned.nested');
       await onServer(host, 'config', 'unset', 'tuned.limit');
       expect(inForce).to.deep.include({ limit: 5 });
@@ -91,7 +91,7 @@ describe('mortise config set and unset', function () {
       expect(await stored()).to.deep.include({ api_key: { $secret: 'tuned/api_key' } });
     });
 
-    it('are refused with the place of the fault, and change nothing', async () => {
+    it('are refused with the path of the fault, and change nothing', async () => {
       const refused = await onServer(host, 'config', 'set', 'tuned.limit', 'many', '--json');
       expect([refused.code, refused.error().code]).to.deep.equal([1, 'invalid_config']);
       expect(await stored()).to.deep.equal({ limit: 1, nested: { on: true } });
@@ -120,13 +120,13 @@ describe('mortise config set and unset', function () {
       expect(rows.map(({ action }) => action).sort()).to.deep.equal(['allow', 'allow', 'reject']);
     });
 
-    it('find the schema of the configuration in the inspection', async () => {
+    it('can read the configuration schema from the inspection', async () => {
       const { config_schema } = await host.control.inspect('tuned');
       expect(config_schema).to.deep.equal(schema);
     });
   });
 
-  it('without a server change the file that the next start reads, and say what overrides it', async () => {
+  it('without a server change the file that the next start reads, and report overriding variables', async () => {
     const folder: OfflineFolder = await offlineFolder({ tuned: { enabled: true } }, { TUNED_LIMIT: '7' });
     try {
       await folder.addPlugin('tuned', { config: 'config.schema.json' }, '');

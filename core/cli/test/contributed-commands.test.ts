@@ -17,7 +17,7 @@ const facts = {
   examples: ['mortise greet say you'],
 };
 
-/** Options with the names of every global one. */
+/** Options with the names of all global options. */
 const signFacts = {
   usage: 'sign letter <name> [options]',
   summary: 'Signs.',
@@ -103,7 +103,7 @@ describe('commands of plugins', function () {
     });
     after(() => host.stop());
 
-    it('run inside it, with their arguments and options', async () => {
+    it('run in the server, with their arguments and options', async () => {
       const { code, stdout } = await onServer(host, 'greet', 'say', 'you');
       expect([code, stdout]).to.deep.equal([0, 'Hello you.\n']);
       const answer = await onServer(host, '--json', 'hello', 'you', '--loud', '--times', '3');
@@ -115,7 +115,7 @@ describe('commands of plugins', function () {
       });
     });
 
-    it('have their own options with the names of global ones, which win after their name', async () => {
+    it('may have options with the names of global ones, and use these after the command name', async () => {
       const typed = ['--api-key', 'sk-1', '--admin-key=a-2', '--version', '3', '--ink', 'red', 'blue', '--json'];
       const signed = await onServer(host, 'sign', 'letter', 'you', ...typed);
       expect(signed.json()).to.deep.equal({
@@ -129,7 +129,7 @@ describe('commands of plugins', function () {
       expect(stdout).to.contain('key of the signature').and.not.to.contain('GOVERNANCE_ADMIN_KEY');
     });
 
-    it('get the text of a file that is where they are typed', async () => {
+    it('get the text of a file of the client machine', async () => {
       const letter = join(temporaryFolder('letter'), 'letter.txt');
       await writeFile(letter, 'Dear you');
       const { options } = (await onServer(host, '--json', 'hello', 'you', '--from-letter', letter)).json() as {
@@ -144,13 +144,13 @@ describe('commands of plugins', function () {
       expect(missing.stderr).to.contain('letter.txt.gone: there is no such file.');
     });
 
-    it('end with their own exit code, or with 1 and what they refuse with', async () => {
+    it('exit with their own code, or with 1 and their error', async () => {
       expect((await onServer(host, 'greet', 'say')).code).to.equal(2);
       const refused = await onServer(host, 'greet', 'say', 'nobody');
       expect([refused.code, refused.stderr]).to.deep.equal([1, '[greet_nobody] There is nobody.\n  Name one.\n']);
     });
 
-    it('are in the help, with their own', async () => {
+    it('are in the help, and have their own help', async () => {
       expect((await onServer(host, '--help')).stdout).to.match(/^ {2}greet +check, say$/m);
       const { stdout } = await onServer(host, 'greet', 'say', '--help');
       expect(stdout)
@@ -167,7 +167,7 @@ describe('commands of plugins', function () {
       ]);
     });
 
-    it('are not audited where they only read', async () => {
+    it('are not audited if they only read', async () => {
       const count = async () =>
         (await host.service('audit').query({ operation: 'admin:command', limit: 100 })).rows.length;
       const before = await count();
@@ -177,7 +177,7 @@ describe('commands of plugins', function () {
       expect(await count()).to.equal(before + 1);
     });
 
-    it('end with the code that they want when they cannot be run to their end', async () => {
+    it('exit with their declared failure code when they cannot finish', async () => {
       const again = await onServer(host, 'greet', 'check');
       expect([again.code, again.stderr]).to.deep.equal([
         2,
@@ -185,7 +185,7 @@ describe('commands of plugins', function () {
       ]);
     });
 
-    it('end when the caller leaves', async () => {
+    it('are aborted when the caller disconnects', async () => {
       const controller = new AbortController();
       const running = host
         .fetch('/admin/commands/greet-say', {
@@ -204,7 +204,7 @@ describe('commands of plugins', function () {
       expect([aborted, inFlight()]).to.deep.equal([1, 0]);
     });
 
-    it('take nothing but arguments and options', async () => {
+    it('accept only arguments and options', async () => {
       for (const body of [{ args: 'x' }, { args: [1] }, { options: [] }, { options: { a: 1 } }, { json: 'yes' }, []]) {
         const { status } = await host.post('/admin/commands/greet-say', body);
         expect(status, JSON.stringify(body)).to.equal(400);
@@ -221,7 +221,7 @@ describe('commands of plugins', function () {
     });
     after(() => host.stop());
 
-    it('get its key before their name, where one of theirs has the name of the global option', async () => {
+    it('take its key from options before their name, if their own option has the same name', async () => {
       const admin = ['--api-base', host.origin, '--admin-key', 'admin-key'];
       const own = ['sign', 'letter', 'you', '--api-key', 'sk-1', '--json'];
       expect((await runCli([...admin, '--api-key', 'server-key', ...own])).json()).to.deep.include({
@@ -271,7 +271,7 @@ describe('commands of plugins', function () {
     });
     after(() => folder.dispose());
 
-    it('boot what they need, without a port, when they say that they can', async () => {
+    it('boot the plugins they need, without a port, if they are declared as offline', async () => {
       const { code, stdout, stderr } = await folder.run('greet', 'say', 'x');
       expect([code, stdout]).to.deep.equal([1, 'said\n']);
       expect(stderr).to.contain('this is no part of the answer').and.not.to.contain('listens');
@@ -279,7 +279,7 @@ describe('commands of plugins', function () {
       expect([scripted.code, scripted.stdout, scripted.stderr]).to.deep.equal([0, '{"args":[]}\n', '']);
     });
 
-    it('take no words that their usage does not name', async () => {
+    it('accept no arguments beyond their usage', async () => {
       const { code, stderr } = await folder.run('mute', 'x');
       expect([code, stderr.includes('Too many arguments')]).to.deep.equal([2, true]);
     });
@@ -288,7 +288,7 @@ describe('commands of plugins', function () {
       expect((await folder.run('other', 'say')).code).to.equal(3);
     });
 
-    it('are unknown when their plugin is disabled, and the platform’s own words stay its own', async () => {
+    it('are unknown when their plugin is disabled, and cannot replace commands of the platform', async () => {
       await folder.run('plugin', 'disable', 'greet');
       const { code, stderr } = await folder.run('greet', 'say');
       expect([code, stderr.includes("Unknown command 'greet'")]).to.deep.equal([2, true]);
@@ -296,7 +296,7 @@ describe('commands of plugins', function () {
       await folder.run('plugin', 'enable', 'greet');
     });
 
-    it('run in the process of the command line where their manifest names a module for it', async () => {
+    it('run in the client process if their manifest names a client module', async () => {
       const command = { key: 'near-by', facts: { usage: 'near by [word]', summary: 'Here.', client: 'near-by.js' } };
       const lost = { key: 'near-lost', facts: { usage: 'near lost', summary: 'Nowhere.', client: 'gone.js' } };
       await folder.addPlugin(
@@ -320,7 +320,7 @@ describe('commands of plugins', function () {
       expect([missing.code, missing.error().details.reason]).to.deep.equal([1, 'not_installed']);
     });
 
-    it('say why their plugin did not start', async () => {
+    it('report why their plugin did not start', async () => {
       await folder.addPlugin(
         'greet',
         { contributes: { command: [{ key: 'greet-say', facts: { ...facts, usage: 'greet say', offline: true } }] } },

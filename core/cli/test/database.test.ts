@@ -16,16 +16,16 @@ describe('the command line and the database', function () {
     });
     afterEach(() => folder.dispose());
 
-    it('makes the tables of every enabled plugin, and once', async () => {
+    it('creates the tables of every enabled plugin once', async () => {
       const first = (await folder.run('migrate', '--json')).json<{ plugins: string[]; applied: string[] }>();
       expect(first.plugins).to.deep.equal(['logbook', 'sessions']);
-      // The database of the block keeps its tables from test to test.
+      // The database keeps its tables between the tests of a block.
       expect(first.applied.every((name) => /^(logbook|sessions)\/\d{4}-/.test(name))).to.equal(true);
       const second = await folder.run('migrate');
       expect([second.code, second.stdout]).to.deep.equal([0, 'The tables of logbook, sessions are up to date.\n']);
     });
 
-    it('says which plugin could not be migrated', async () => {
+    it('names the plugin that could not be migrated', async () => {
       await folder.addPlugin(
         'broken',
         { permissions: { services: ['database'], schemas: ['broken'] } },
@@ -42,7 +42,7 @@ describe('the command line and the database', function () {
       await folder.run('plugin', 'disable', 'broken');
     });
 
-    it('switches plugins where the servers look, and writes the file back', async () => {
+    it('toggles plugins in the state that the servers share, and updates the file', async () => {
       expect((await folder.run('plugin', 'disable', 'sessions')).code).to.equal(0);
       const written = async () =>
         (JSON.parse(await readFile(folder.pluginsFile, 'utf8')) as { plugins: Record<string, unknown> }).plugins;
@@ -68,7 +68,7 @@ describe('the command line and the database', function () {
     });
   });
 
-  it('reports a database that does not answer, and all that the files say, as findings', async () => {
+  it('reports an unreachable database, and all problems in the files, as findings', async () => {
     const folder = await offlineFolder(
       { admin: on, gone: on },
       { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' },
@@ -91,7 +91,7 @@ describe('the command line and the database', function () {
     }
   });
 
-  it('says that the shared state cannot be reached', async () => {
+  it('reports that the shared state cannot be reached', async () => {
     const folder = await offlineFolder({ admin: on }, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     try {
       const { code, error } = await folder.run('plugin', 'list', '--json');

@@ -50,7 +50,7 @@ describe('an error on the command line', function () {
     });
   });
 
-  it('shows people what to do next, and the details that the sentence does not name', async () => {
+  it('is printed as text with its hint, and with details that the message does not contain', async () => {
     expect((await onServer(host, 'door', 'north')).stderr.split('\n')).to.deep.equal([
       '[door_locked] The door north is locked.',
       '  Check the current state, then try again.',

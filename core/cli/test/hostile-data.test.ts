@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { onServer } from './run-cli.js';
 
-/** Clears the screen, reorders the line, and draws a row of its own. */
+/** Clears the screen, reverses the text, and adds a forged row. */
 const hostile = 'team:x\u001b[2J\u009b\u202e\n99  2026-01-01  allow  policy:ok  private:alice';
 
 describe('data on a terminal', function () {
@@ -40,19 +40,19 @@ describe('data on a terminal', function () {
   });
   after(() => host.stop());
 
-  it('draws no row of its own in the audit trail', async () => {
+  it('adds no forged row to the audit trail', async () => {
     const { stdout } = await onServer(host, 'memory', 'audit', 'list', '--reason-prefix', 'policy:invalid_space');
     expect(stdout).to.contain('team:x·[2J···99  2026-01-01');
     expect(stdout.trimEnd().split('\n')).to.have.length(3);
   });
 
-  it('does not steer it, whatever a command prints', async () => {
+  it('does not control it, whatever a command prints', async () => {
     const { stdout, stderr } = await onServer(host, 'tell');
     expect(stdout).to.equal('first\tteam:x·[2J··\n99  2026-01-01  allow  policy:ok  private:alice\n');
     expect(stderr).to.equal('team:x·[2J··\n99  2026-01-01  allow  policy:ok  private:alice\n');
   });
 
-  it('is escaped in JSON, and the same when it is read', async () => {
+  it('is escaped in JSON, and parses to the same value', async () => {
     const { stdout } = await onServer(host, 'tell', '--json');
     expect(JSON.parse(stdout)).to.deep.equal({ hostile });
     expect(stdout).to.contain('\\u009b\\u202e');

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { createTestHost } from 'mortise/sdk/testing';
 import { type Ended, offlineFolder, onServer } from './run-cli.js';
 
-/** Clears the screen, ends the text, turns what follows around, and goes on in a line of its own. */
+/** Clears the screen, ends the text, reverses the following characters, and continues on a new line. */
 const hostile = 'x\u001b[2J\u0000\u202e\u2066\u009by\nz';
 
-/** What makes a terminal do something else than show a character; a line ends as a line. */
-const steering = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
+/** Characters that control a terminal, except for the line break. */
+const controlling = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 const texts = {
   title: hostile,
@@ -33,7 +33,7 @@ function expectCalm(command: string, { stdout, stderr }: Ended): void {
   const shown = stdout + stderr;
   expect(shown, command).to.contain('x·[2J');
   expect(
-    shown.split('\n').find((line) => steering.test(line) || line.startsWith('z')),
+    shown.split('\n').find((line) => controlling.test(line) || line.startsWith('z')),
     command,
   ).to.equal(undefined);
 }
@@ -41,7 +41,7 @@ function expectCalm(command: string, { stdout, stderr }: Ended): void {
 describe('texts of a manifest on a terminal', function () {
   this.timeout(60_000);
 
-  it('neither steer it nor break a line, without a server', async () => {
+  it('neither control it nor break a line, without a server', async () => {
     const folder = await offlineFolder({ newer: { enabled: true } });
     try {
       await folder.addPlugin('wild', texts, '');
@@ -62,7 +62,7 @@ describe('texts of a manifest on a terminal', function () {
     }
   });
 
-  it('nor with one, in what it refuses', async () => {
+  it('nor in refusals of a server', async () => {
     const definition = { key: 'newer', register() {} };
     const host = await createTestHost({
       plugins: ['admin', 'logbook'],

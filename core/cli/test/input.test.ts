@@ -46,10 +46,10 @@ const lamp: TestPlugin = {
   },
 };
 
-describe('what is typed after a command of a plugin', function () {
+describe('input of a plugin command', function () {
   this.timeout(60_000);
 
-  describe('on a server that wants keys', () => {
+  describe('on a server that requires keys', () => {
     const keys = { MORTISE_API_KEY: 'key-0123456789', GOVERNANCE_ADMIN_KEY: 'adm-0123456789' };
     let host: TestHost;
     before(async () => {
@@ -59,7 +59,7 @@ describe('what is typed after a command of a plugin', function () {
     const withKey = (...args: readonly string[]) =>
       runCli(['--api-base', host.origin, '--api-key', keys.MORTISE_API_KEY, ...args]);
 
-    it('is refused for its usage before it is for a missing right', async () => {
+    it('is checked against the usage before the rights of the caller', async () => {
       const wrong: readonly [readonly string[], string][] = [
         [['lamp', '--on', '--watts', '101'], '--watts cannot be "101"; expected a whole number from 1 to 100.'],
         [['lamp', '--on', '--colour', 'red'], '--colour cannot be "red"; expected white or amber.'],
@@ -80,13 +80,13 @@ describe('what is typed after a command of a plugin', function () {
       expect(asJson.error().hint).to.equal(`Usage: mortise ${facts.usage}`);
     });
 
-    it('is run for every key where the command says so, with the rights of the key', async () => {
+    it('runs for every key if the command allows it, with the rights of the key', async () => {
       expect((await withKey('--json', 'chair')).json()).to.deep.equal({ admin: false });
       const admin = await withKey('--json', '--admin-key', keys.GOVERNANCE_ADMIN_KEY, 'chair');
       expect(admin.json()).to.deep.equal({ admin: true });
     });
 
-    it('runs for callers with the right, and explains to others how to get it on the command line', async () => {
+    it('runs for callers with the right, and explains to others how to pass a key', async () => {
       const right = await withKey('--admin-key', keys.GOVERNANCE_ADMIN_KEY, 'lamp', '--on', '--watts', '100');
       expect([right.code, right.stdout]).to.deep.equal([0, 'Done.\n']);
       const none = await withKey('lamp', '--on');
@@ -97,19 +97,19 @@ describe('what is typed after a command of a plugin', function () {
         .and.include('--admin-key');
       const other = await withKey('--admin-key', 'another', 'lamp', '--on');
       expect(other.stderr).to.include('is not the admin key of this server');
-      const nobody = await onServer(host, 'plugin', 'list');
-      expect(nobody.stderr).to.include('[unauthorized]').and.include('MORTISE_API_KEY');
-      for (const { stderr } of [none, other, nobody]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
+      const anonymous = await onServer(host, 'plugin', 'list');
+      expect(anonymous.stderr).to.include('[unauthorized]').and.include('MORTISE_API_KEY');
+      for (const { stderr } of [none, other, anonymous]) expect(stderr).not.to.match(/X-A\w+-Key|Bearer/i);
     });
 
-    it('is refused for its usage where the server does not know the caller and the files know the command', async () => {
+    it('is checked against the usage in the files if the server does not know the caller', async () => {
       const { code, stderr } = await onServer(host, 'memory', 'reconcile', '--once', '--batch-size', 'x');
       expect(code).to.equal(2);
       expect(stderr).to.include('--batch-size cannot be "x"; expected a whole number from 1 to 1000000.');
     });
   });
 
-  it('may be any number, a number from somewhere on, or a time', () => {
+  it('may be any number, a number from a minimum, or a time', () => {
     const check = (value: Parameters<typeof checkInput>[2][number]['value'], given: string) => {
       try {
         checkInput({ usage: 'x' }, { args: [], options: { at: given } }, [{ name: 'at', long: '--at', value }]);
@@ -120,7 +120,7 @@ describe('what is typed after a command of a plugin', function () {
     };
     expect(check({ number: 'any', above: 0 }, '0.5')).to.equal('taken');
     expect(check({ number: 'any', above: 0 }, '0')).to.equal('--at cannot be "0"; expected a number above 0.');
-    expect(check({ number: 'whole', from: 1 }, '1.5')).to.include('a whole number from 1 on.');
+    expect(check({ number: 'whole', from: 1 }, '1.5')).to.include('a whole number of at least 1.');
     expect(check({ number: 'any', above: 0, to: 2 }, '3')).to.include('a number above 0, at most 2.');
     for (const given of ['', '-1', '1e3', ' 1', '0x1'])
       expect(check({ number: 'any' }, given), given).not.to.equal('taken');

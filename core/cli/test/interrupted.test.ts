@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import { childEnvironment, nodeFlags } from 'mortise/sdk/testing';
 import { mainFile, type OfflineFolder, offlineFolder } from './run-cli.js';
 
-/** What the system never answers: nobody writes to this pipe. */
-const askNobody = `await import('node:fs/promises').then(({ readFile }) => readFile(process.env.NOBODY));`;
+/** Reads a pipe without a writer, which never returns. */
+const readForever = `await import('node:fs/promises').then(({ readFile }) => readFile(process.env.SILENT_PIPE));`;
 
-describe('a command that is to end', function () {
+describe('a command that is interrupted', function () {
   this.timeout(60_000);
   let folder: OfflineFolder;
   before(async function windows() {
@@ -16,7 +16,7 @@ describe('a command that is to end', function () {
     folder = await offlineFolder({ idle: { enabled: true } });
     const commands = ['wait', 'hang'].map((word) => ({
       key: word,
-      facts: { usage: `idle ${word}`, summary: 'Does nothing for ever.', offline: true },
+      facts: { usage: `idle ${word}`, summary: 'Does nothing and never ends.', offline: true },
     }));
     const code = `
       export default () => ({
@@ -34,7 +34,7 @@ describe('a command that is to end', function () {
             const waiting = setInterval(() => {}, 1_000);
             signal.addEventListener('abort', () => { clearInterval(waiting); failed(signal.reason); });
           }));
-          add('hang', async () => { ${askNobody} });
+          add('hang', async () => { ${readForever} });
         },
       });`;
     await folder.addPlugin('idle', { contributes: { command: commands } }, code);
@@ -44,7 +44,7 @@ describe('a command that is to end', function () {
 
   async function running(word: string): Promise<{ readonly child: ChildProcess; readonly ended: Promise<unknown[]> }> {
     const child = spawn(process.execPath, [...nodeFlags, mainFile, 'idle', word], {
-      env: { ...childEnvironment(), ...folder.env, NOBODY: join(folder.folder, 'pipe') },
+      env: { ...childEnvironment(), ...folder.env, SILENT_PIPE: join(folder.folder, 'pipe') },
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
     });
     const ended = once(child, 'exit');
@@ -58,14 +58,14 @@ describe('a command that is to end', function () {
     expect(await ended).to.deep.equal([130, null]);
   });
 
-  it('ends at the second signal, although a thread of it waits for the system for ever', async () => {
+  it('ends at the second signal, although one of its threads hangs in a system call', async () => {
     const { child, ended } = await running('hang');
     child.kill('SIGTERM');
     child.kill('SIGINT');
     expect(await ended).to.deep.equal([null, 'SIGKILL']);
   });
 
-  it('ends some time after the first one too', async () => {
+  it('ends some time after the first signal', async () => {
     const { child, ended } = await running('hang');
     child.kill('SIGTERM');
     expect(await ended).to.deep.equal([null, 'SIGKILL']);

@@ -30,35 +30,38 @@ describe('the language of the command line', function () {
   });
   after(() => folder.dispose());
 
-  it('is English, unless the option or the environment names another; the option wins', async () => {
-    const cases: readonly (readonly [args: readonly string[], env: Readonly<Record<string, string>>, said: string])[] =
-      [
-        [[], {}, english],
-        [['--locale', 'zh-CN'], {}, translated],
-        [['--locale=zh-CN'], {}, translated],
-        [[], { MORTISE_LOCALE: 'zh-CN' }, translated],
-        [['--locale', 'en-US'], { MORTISE_LOCALE: 'zh-CN' }, english],
-      ];
-    for (const [args, env, said] of cases) {
+  it('is English unless the option or the environment names another language; the option wins', async () => {
+    const cases: readonly (readonly [
+      args: readonly string[],
+      env: Readonly<Record<string, string>>,
+      expected: string,
+    ])[] = [
+      [[], {}, english],
+      [['--locale', 'zh-CN'], {}, translated],
+      [['--locale=zh-CN'], {}, translated],
+      [[], { MORTISE_LOCALE: 'zh-CN' }, translated],
+      [['--locale', 'en-US'], { MORTISE_LOCALE: 'zh-CN' }, english],
+    ];
+    for (const [args, env, expected] of cases) {
       const { code, stderr } = await status(args, env);
-      expect([code, stderr.slice(0, said.length)], args.join(' ')).to.deep.equal([3, said]);
+      expect([code, stderr.slice(0, expected.length)], args.join(' ')).to.deep.equal([3, expected]);
     }
   });
 
-  it('is that of the settings where neither does', async () => {
+  it('is that of the settings if neither does', async () => {
     const file = join(folder.configDir, 'mortise.json');
     await writeFile(file, JSON.stringify({ locale: 'zh-CN' }));
     expect((await folder.run('status')).stderr).to.include('没有 Mortise 服务器响应');
     await writeFile(file, '{}');
   });
 
-  it('changes sentences, and no code that scripts read', async () => {
+  it('changes messages, but no codes that scripts read', async () => {
     const { error } = await status(['--json', '--locale', 'zh-CN']);
     expect(error()).to.deep.include({ code: 'cli_error', details: { reason: 'no_server' } });
     expect(error().hint).to.include('--api-base');
   });
 
-  it('holds for the help of every command', async () => {
+  it('applies to the help of every command', async () => {
     const { stdout } = await folder.run('plugin', 'list', '--help', '--locale', 'zh-CN');
     expect(stdout)
       .to.match(/^用法： mortise plugin list/)
@@ -66,17 +69,17 @@ describe('the language of the command line', function () {
       .and.include('显示命令的帮助');
   });
 
-  it('reaches commands that run in the process of the caller', async () => {
+  it('applies to commands that run in the client process', async () => {
     expect((await folder.run('near', 'by', '--json', '--locale', 'zh-CN')).json()).to.equal('zh-CN');
     expect((await folder.run('near', 'by', '--json')).json()).to.equal('en-US');
   });
 
-  it('is one of two', async () => {
+  it('is one of two supported languages', async () => {
     const { code, stderr } = await status(['--locale', 'fr-FR']);
     expect([code, stderr.includes('en-US, zh-CN')]).to.deep.equal([2, true]);
   });
 
-  it('keeps the values of every sentence', () => {
+  it('keeps the placeholders of every message', () => {
     const places = (text: string): readonly string[] => (text.match(/\{\w+\}/g) ?? []).toSorted();
     for (const [sentence, own] of Object.entries(chinese))
       expect(places(own), sentence).to.deep.equal(places(sentence));

@@ -28,7 +28,7 @@ describe('the command line without a server', function () {
     expect((await folder.run('config')).stdout).to.match(/^host\.locale/m);
   });
 
-  it('says that no server answered, and that what it shows is what is wanted', async () => {
+  it('reports that no server answered and that it shows the desired state', async () => {
     const shown = await folder.run('plugin', 'list');
     expect([shown.code, shown.stderr.split('\n')[0]]).to.deep.equal([
       0,
@@ -77,8 +77,10 @@ describe('the command line without a server', function () {
     const host = await createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
     try {
       const { rows } = await host.service('audit').query({});
-      const told = rows.map((row) => [row.operation, row.targetSpace, row.action, row.reason, row.principal].join(' '));
-      expect(told.toReversed()).to.deep.equal([
+      const entries = rows.map((row) =>
+        [row.operation, row.targetSpace, row.action, row.reason, row.principal].join(' '),
+      );
+      expect(entries.toReversed()).to.deep.equal([
         'admin:disable plugin:logbook reject admin:plugin_has_dependants cli',
         'admin:disable plugin:memory-backend-local allow admin:done cli',
         'admin:disable plugin:logbook allow admin:done cli',
@@ -89,7 +91,7 @@ describe('the command line without a server', function () {
     }
   });
 
-  it('leaves required plugins on, says so, and writes that to the audit trail', async () => {
+  it('does not disable required plugins, and writes the refusal to the audit trail', async () => {
     const before = { ...(await desired()), logbook: { enabled: true, required: true } };
     await writeFile(folder.pluginsFile, JSON.stringify({ version: 1, plugins: before }));
     const { code, stderr } = await folder.run('plugin', 'disable', 'logbook', '--cascade');
@@ -111,7 +113,7 @@ describe('the command line without a server', function () {
     }
   });
 
-  it('leaves a change that could not be recorded to the next server, which reports it as an edit', async () => {
+  it('makes a change that cannot be recorded, which the next server reports as an edit', async () => {
     const start = () => createTestHost({ listen: false, plugins: ['logbook'], env: { ...folder.env } });
     const database = join(folder.env.MORTISE_DATA_DIR ?? '', 'mortise.db');
     await (await start()).stop();
@@ -137,7 +139,7 @@ describe('the command line without a server', function () {
     expect(await desired()).not.to.have.property('mcp-server');
   });
 
-  it('finds broken files, and keeps what they said before', async () => {
+  it('finds broken files, and uses their last good state', async () => {
     await folder.run('plugin', 'list');
     await writeFile(folder.pluginsFile, '{"version": 1, "plugins": {');
     const { code, json } = await folder.run('plugin', 'doctor', '--json');
@@ -147,12 +149,12 @@ describe('the command line without a server', function () {
     expect(plugins.find(({ key }) => key === 'logbook')).to.include({ desired: 'enabled' });
   });
 
-  it('has nothing to say when all is well', async () => {
+  it('finds nothing when there is no problem', async () => {
     const { code, stdout } = await folder.run('plugin', 'doctor');
     expect([code, stdout]).to.deep.equal([0, 'Nothing to fix.\n']);
   });
 
-  it('exits with 3 where only a server can do it', async () => {
+  it('exits with 3 for commands that need a server', async () => {
     for (const args of [['status'], ['plugin', 'restart', 'admin'], ['plugin', 'release', 'admin']]) {
       const { code, stderr } = await folder.run(...args);
       expect([code, stderr.split('\n')[0]], args.join(' ')).to.deep.equal([
@@ -162,7 +164,7 @@ describe('the command line without a server', function () {
     }
   });
 
-  it('says which setting is wrong', async () => {
+  it('names the wrong setting', async () => {
     await writeFile(join(folder.configDir, 'mortise.json'), JSON.stringify({ http: { port: 'many' } }));
     const { MORTISE_PORT: _, ...env } = folder.env;
     const { code, stderr } = await runCli(['plugin', 'list', '--json'], env);
@@ -170,7 +172,7 @@ describe('the command line without a server', function () {
     expect(JSON.parse(stderr).error.message).to.contain('port');
   });
 
-  it('finds the server where the settings put it', async () => {
+  it('finds the server at the address in the settings', async () => {
     const host = await createTestHost({ plugins: ['admin'] });
     try {
       const { MORTISE_PORT: _, ...env } = folder.env;

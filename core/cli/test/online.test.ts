@@ -4,7 +4,7 @@ import type { Finding, PluginControl, PluginDetail, PluginPlan, PluginRow } from
 import { createTestHost, type TestHost, type TestPlugin, until } from 'mortise/sdk/testing';
 import { onServer, runCli } from './run-cli.js';
 
-/** A plugin without any work. */
+/** A plugin that does nothing. */
 const quiet = (
   key: string,
   requires: readonly string[] = [],
@@ -44,7 +44,7 @@ describe('the command line with a server', function () {
     expect(stdout).to.match(/^picky +picky +\S+ +enabled +blocked .*size/m);
   });
 
-  it('prints what the API answers with --json', async () => {
+  it('prints the answer of the API with --json', async () => {
     const { plugins } = (await cli('plugin', 'list', '--json')).json<{ plugins: PluginRow[] }>();
     expect(plugins.map(({ key }) => key)).to.include.members(['admin', 'base', 'upper', 'picky']);
     const detail = (await cli('--json', 'plugin', 'inspect', 'upper')).json<PluginDetail>();
@@ -56,7 +56,7 @@ describe('the command line with a server', function () {
     expect(stdout).to.contain('needed by    upper').and.to.contain('load times');
   });
 
-  it('refuses to disable what others need, and says how to do it all the same', async () => {
+  it('refuses to disable a plugin that others need, and names the command that disables all', async () => {
     const { code, stderr } = await cli('plugin', 'disable', 'base');
     expect(code).to.equal(1);
     expect(stderr)
@@ -65,7 +65,7 @@ describe('the command line with a server', function () {
     expect(stateOf('base')).to.equal('active');
   });
 
-  it('leaves required plugins on, and says who requires them', async () => {
+  it('does not disable required plugins, and names the plugins that require them', async () => {
     const { code, stderr } = await cli('plugin', 'disable', 'admin');
     expect(code).to.equal(1);
     expect(stderr)
@@ -74,7 +74,7 @@ describe('the command line with a server', function () {
     expect(stateOf('admin')).to.equal('active');
   });
 
-  it('shows what a change would do, and does nothing', async () => {
+  it('plans a change without applying it', async () => {
     const { json } = await cli('plugin', 'disable', 'base', '--cascade', '--dry-run', '--json');
     expect(json<PluginPlan>().stops).to.have.members(['base', 'upper']);
     const { code, stdout } = await cli('plugin', 'plan', '-upper');
@@ -85,7 +85,7 @@ describe('the command line with a server', function () {
     expect(stateOf('upper')).to.equal('active');
   });
 
-  it('disables with all that need it, and enables again', async () => {
+  it('disables a plugin with its dependants, and enables it again', async () => {
     expect((await cli('plugin', 'disable', 'base', '--cascade')).stdout).to.equal('base is disabled.\n');
     expect([stateOf('base'), stateOf('upper')]).to.deep.equal(['disabled', 'disabled']);
     const blocked = await cli('plugin', 'enable', 'upper', '--json');
@@ -93,7 +93,7 @@ describe('the command line with a server', function () {
     expect(blocked.error().hint).to.equal('mortise plugin enable base');
   });
 
-  it('finds what is wrong, exits with 1, and enables what others wait for', async () => {
+  it('finds problems, exits with 1, and enables missing dependencies', async () => {
     const found = await cli('plugin', 'doctor', 'upper', '--json');
     expect(found.code).to.equal(1);
     expect(found.json<{ findings: Finding[] }>().findings[0]).to.include({ key: 'upper', code: 'dependency_disabled' });
@@ -102,7 +102,7 @@ describe('the command line with a server', function () {
     expect([stateOf('base'), stateOf('upper')]).to.deep.equal(['active', 'active']);
   });
 
-  it('leaves what only an operator can fix', async () => {
+  it('does not fix problems that need an operator', async () => {
     const { code, stdout } = await cli('plugin', 'doctor', 'picky', '--fix');
     expect(code).to.equal(1);
     expect(stdout).to.match(/^error: picky: .*size/);
@@ -121,14 +121,14 @@ describe('the command line with a server', function () {
     expect((await cli('plugin', 'tree')).stdout).to.match(/^upper \(active\) import .*\n {2}base \(active\)/m);
   });
 
-  it('prints every effective value and where it came from', async () => {
+  it('prints every effective value and its origin', async () => {
     const { stdout } = await cli('config', 'host');
     expect(stdout).to.match(/^host\.http\.port +0 +environment MORTISE_PORT$/m);
     const refused = await cli('config', 'nope');
     expect([refused.code, refused.stdout, refused.stderr.includes('There are: host, ')]).to.deep.equal([1, '', true]);
   });
 
-  it('reports whether the server is ready, and what it waits for', async () => {
+  it('reports whether the server is ready, and which plugins it waits for', async () => {
     expect((await cli('status')).stdout).to.match(/^Mortise \S+ is ready\.\n$/);
     const text = await readFile(host.pluginsFile, 'utf8');
     const { plugins, ...rest } = JSON.parse(text) as { plugins: Record<string, object> };
@@ -138,14 +138,14 @@ describe('the command line with a server', function () {
     const { code, stdout } = await cli('status');
     expect(code).to.equal(1);
     expect(stdout).to.match(/not ready yet\.\n {2}admin is disabled/);
-    // Nothing can be asked to enable it, so the command edits the file, which the server watches.
+    // Without the admin API, the command edits the file, which the server watches.
     const files = { MORTISE_PLUGINS_FILE: host.pluginsFile, MORTISE_CONFIG_DIR: host.configDir };
     const enabled = await runCli(['--api-base', host.origin, 'plugin', 'enable', 'admin'], files);
     expect(enabled.code, enabled.stderr).to.equal(0);
     await until('admin is on', () => stateOf('admin') === 'active');
   });
 
-  it('says nothing of the file where the file is the state', async () => {
+  it('does not mention the file if the file is the state', async () => {
     expect((await cli('plugin', 'export', '--json')).json()).to.include({ changed: false });
   });
 

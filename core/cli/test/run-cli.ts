@@ -19,16 +19,16 @@ export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What `--json` printed. */
+  /** The parsed output of `--json`. */
   json<T = Record<string, unknown>>(): T;
   /** The error that `--json` printed. */
   error(): PrintedError;
 }
 
 /**
- * Runs a command in this process, which takes a tenth of the time of a process of its own ({@link spawnCli}).
+ * Runs a command in this process, in a tenth of the time that a separate process takes ({@link spawnCli}).
  *
- * @param input what it reads from standard input
+ * @param input its standard input
  */
 export async function runCli(
   args: readonly string[],
@@ -54,7 +54,7 @@ export async function runCli(
   return endedWith(code, stdout.text, stderr.text);
 }
 
-/** What a command writes, which is no terminal. */
+/** The output of a command, which is not a terminal. */
 class CollectedOutput extends Writable {
   text = '';
 
@@ -64,7 +64,7 @@ class CollectedOutput extends Writable {
   }
 }
 
-/** Runs the command line as people do: in a process of its own. */
+/** Runs the command line in a separate process. */
 export function spawnCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((done) => {
     const child = execFile(
@@ -86,12 +86,12 @@ export function endedWith(code: number, stdout: string, stderr: string): Ended {
   };
 }
 
-/** The command line against a server of this test. */
+/** Runs the command line against a server of this test. */
 export function onServer(host: TestHost, ...args: readonly string[]): Promise<Ended> {
   return runCli(['--api-base', host.origin, ...args]);
 }
 
-/** Folders of an installation whose server does not run. */
+/** Folders of an installation without a running server. */
 export interface OfflineFolder {
   readonly folder: string;
   readonly pluginsDir: string;
@@ -99,7 +99,7 @@ export interface OfflineFolder {
   readonly configDir: string;
   readonly env: Readonly<Record<string, string>>;
   run(...args: readonly string[]): Promise<Ended>;
-  /** Drops a plugin into the folder of plugins. */
+  /** Writes a plugin into the plugins folder. */
   addPlugin(key: string, manifest: object, code: string): Promise<void>;
   /** Adds a file to a dropped-in plugin. */
   addFile(key: string, name: string, text: string): Promise<void>;
@@ -123,7 +123,7 @@ export async function offlineFolder(
     MORTISE_PLUGINS_DIR: pluginsDir,
     MORTISE_PLUGINS_FILE: pluginsFile,
     MORTISE_WORKSPACE_DIR: folder,
-    // Port 1 answers nobody.
+    // No server listens on port 1.
     MORTISE_PORT: '1',
     ...more,
   };

@@ -9,20 +9,20 @@ describe('a table', () => {
   ];
   const head = ['NAME', 'VALUE', 'FROM'];
 
-  it('has every cell whole where no terminal limits it, and pads no line for a long one', () => {
+  it('has complete cells without a terminal, and pads no line for a long cell', () => {
     const lines = table(head, rows).split('\n');
     expect(lines[2]).to.equal(`host.http.port  ${'x'.repeat(300)}  environment MORTISE_PORT`);
     expect(lines.filter((_, index) => index !== 2).map(({ length }) => length < 110)).to.not.include(false);
   });
 
-  it('cuts what is longest, and nothing else, where it must fit', () => {
+  it('truncates only the longest cells when it must fit', () => {
     const lines = table(head, rows, 80).split('\n');
     expect(Math.max(...lines.map(({ length }) => length))).to.equal(80);
     expect(lines[2]).to.match(/^host\.http\.port {2}x+… {2}environment MORTISE_PORT$/);
     expect(lines[3]).to.match(/^host\.locale +"en" +default$/);
   });
 
-  it('keeps ids whole and cuts texts, however narrow the terminal is', () => {
+  it('keeps ids complete and truncates texts, however narrow the terminal is', () => {
     const chats = [['chat-1795408377993817016', '港口今天的潮汐时间表', 'alice', '2026-11-23T04:00:00.000Z']];
     for (const width of [50, 40, 20]) {
       const [, rule = '', row = ''] = table(['ID', 'NAME', 'USER', 'UPDATED'], chats, width).split('\n');
@@ -34,12 +34,12 @@ describe('a table', () => {
     expect(kept).to.equal('1   obs-0123456789abcdef  dupli…  console:alice:main');
   });
 
-  it('keeps a row on its line, and the terminal as it is, whatever a cell holds', () => {
+  it('keeps a row on one line without control characters, whatever its cells contain', () => {
     const text = table(['PLUGIN', 'STATE'], [['two\nlines\u001b[31m\u009b', 'blocked']]);
     expect(text.split('\n')[2]).to.equal('two·lines·[31m·  blocked');
   });
 
-  it('aligns and cuts wide characters by the columns they take', () => {
+  it('aligns and truncates wide characters by their columns', () => {
     const lines = table(
       ['NAME', 'STATE'],
       [

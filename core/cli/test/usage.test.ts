@@ -55,14 +55,14 @@ describe('the usage of the command line', function () {
     ['start'],
   ];
   for (const args of wrong) {
-    it(`exits with 2 and says what is wrong: mortise ${args.join(' ')}`, async () => {
+    it(`exits with 2 and names the mistake: mortise ${args.join(' ')}`, async () => {
       const { code, stdout, stderr }: Ended = await runCli(args, args[0] === '--api-base' ? {} : nowhere);
       expect([code, stdout]).to.deep.equal([2, '']);
       expect(stderr).to.have.length.above(20);
     });
   }
 
-  it('does not take the help of its group for that of an unknown command', async () => {
+  it('does not print the help of the group for an unknown command', async () => {
     for (const args of [
       ['bogus', '--help'],
       ['bogus', '-h'],
@@ -93,7 +93,7 @@ describe('the usage of the command line', function () {
     }
   });
 
-  it('ends quietly when the reader closes the pipe early', async () => {
+  it('exits quietly when the reader closes the pipe early', async () => {
     const { stdout, stderr } = await promisify(execFile)('sh', [
       '-c',
       '"$0" "$@" config | head -n 1',

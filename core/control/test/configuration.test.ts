@@ -35,7 +35,7 @@ describe('a changed configuration', () => {
 
   const settled = () => made.kernel.serial(async () => undefined);
 
-  it('restarts the plugin and those that need it', async () => {
+  it('restarts the plugin and its dependants', async () => {
     await boot({});
     config.set({ limit: 2 });
     await settled();
@@ -93,7 +93,7 @@ describe('a changed configuration', () => {
     expect(notes).to.deep.equal(['start 3', 'start needs-it']);
   });
 
-  it('that is invalid leaves a running plugin as it is, and the doctor says so', async () => {
+  it('that is invalid does not affect a running plugin, and is reported by the doctor', async () => {
     await boot({});
     const error = await made.control.configure('it', { limit: 'many' }).catch((caught: unknown) => caught);
     expect(error).to.include({ code: 'invalid_config', status: 422 });

@@ -22,7 +22,7 @@ describe('the doctor', () => {
     return found.map(({ key, message }) => `${key}: ${message}`);
   }
 
-  it('reports a catch-all route without requests, and the plugin that has the paths', async () => {
+  it('reports a catch-all route without requests, and the plugin with routes at its paths', async () => {
     const found = await idle(
       withRoutes('desk', '/desk/drawers/:id', '/desk'),
       withRoutes('greedy', '/desk/*rest', '/*rest', '/desk/extra/*rest', '/own/*rest', '/des/*rest'),

@@ -26,7 +26,7 @@ describe('a required plugin', () => {
     return error as Record<string, unknown>;
   };
 
-  it('cannot be disabled, and stays as it is', async () => {
+  it('cannot be disabled, and keeps running', async () => {
     await boot('aside');
     const { since } = made.kernel.plugins.record('aside') ?? {};
     const error = await refusal('aside');
@@ -37,11 +37,11 @@ describe('a required plugin', () => {
     expect(made.kernel.plugins.record('aside')?.since).to.equal(since);
   });
 
-  it('cannot be disabled with what it needs either', async () => {
+  it('cannot be disabled through its dependencies either', async () => {
     await boot('upper');
-    const told = await refusal('base');
-    expect(told).to.include({ code: 'plugin_has_dependants' });
-    expect(told.hint, 'no advice that would be refused').not.to.contain('--cascade');
+    const refused = await refusal('base');
+    expect(refused).to.include({ code: 'plugin_has_dependants' });
+    expect(refused.hint, 'no advice that would be refused').not.to.contain('--cascade');
     const error = await refusal('base', true);
     expect([error.code, error.details]).to.deep.equal([
       'plugin_required',
@@ -61,7 +61,7 @@ describe('a required plugin', () => {
     ]);
   });
 
-  it('is restarted, and stops when the file says so', async () => {
+  it('can be restarted, and stops when the file disables it', async () => {
     await boot('aside');
     expect((await made.control.restart('aside')).state).to.equal('active');
     await made.want(({ plugins }) => ({ plugins: { ...plugins, aside: { enabled: true } } }));

@@ -43,11 +43,11 @@ describe('a restart', () => {
   });
 });
 
-describe('a plugin that has another name in plugins.json', () => {
+describe('a plugin with an old key in plugins.json', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('is found by its old key, and is one row', async () => {
+  it('is found by its old key, and has one row', async () => {
     made = makeKernel(
       [echoPlugin('new-name'), echoPlugin('needs-old', { requires: ['old-name'] })],
       ['old-name', 'needs-old'],

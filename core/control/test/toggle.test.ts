@@ -9,7 +9,7 @@ describe('toggles', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('starts what a plugin requires before it and stops it after it', async () => {
+  it('starts the requirements of a plugin before it and stops them after it', async () => {
     const notes: string[] = [];
     made = makeKernel(
       [
@@ -133,7 +133,7 @@ describe('toggles', () => {
     });
     await fc.assert(
       fc.asyncProperty(graph, steps, fc.boolean(), async ([count, edges], todo, atOnce) => {
-        // An edge from a higher to a lower number: no circles.
+        // Edges lead from a higher to a lower number, so there are no cycles.
         const requires = Array.from({ length: count }, (_, from) => [
           ...new Set(
             edges.filter(([a, b]) => Math.max(a, b) === from && a !== b).map(([a, b]) => `p${Math.min(a, b)}`),

@@ -29,20 +29,20 @@ describe('the log of a SQLite file', () => {
     }
   }
 
-  it('is copied into the file beside many commits, long before commits would copy it themselves', async () => {
+  it('is checkpointed during many commits, long before SQLite would do it in a commit', async () => {
     await commit(300);
     await until('the first notes are in the file itself', () => statSync(file).size > 200 * 4_096);
   });
 
-  it('is copied by commits once it is long, if no thread copies it', async () => {
-    // A statement that no transaction is around does not count as a commit.
+  it('is checkpointed by commits once it is long, if no thread does it', async () => {
+    // A statement outside a transaction does not count as a commit.
     for (let one = 0; one < 20; one += 1) {
       await database.statement('insert into {notes.notes} (text) values (?)', ['n'.repeat(1_048_576)]);
     }
     expect(statSync(file).size).to.be.above(16 * 1_048_576);
   });
 
-  it('is closed with the database: no thread has the file open any more', async () => {
+  it('is closed with the database, so that no thread keeps the file open', async () => {
     await commit(300);
     await host.close();
     expect(existsSync(`${file}-wal`)).to.equal(false);

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Starts a script of this folder as a process of its own, with JSON facts as its argument. */
+/** Starts a script of this folder in a separate process, with JSON facts as its argument. */
 export function startChild(script: string, facts: object): ChildProcess {
   return fork(fileURLToPath(new URL(script, import.meta.url)), [JSON.stringify(facts)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -14,7 +14,7 @@ export function childFacts<T>(): T {
   return JSON.parse(process.argv[2] ?? '{}') as T;
 }
 
-/** The exit code of a process that ends by itself. */
+/** Waits for a process to exit. @returns its exit code */
 export function exitCode(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.once('exit', (code) => resolve(code)));
 }

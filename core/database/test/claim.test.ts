@@ -44,7 +44,7 @@ const claimOf = (owner: string, limit: number): ClaimRows => ({
 
 describe('claiming rows', () => {
   eachDatabase((engine) => {
-    it('returns them as they are afterwards, in order, as many as asked for', async () => {
+    it('returns the changed rows, in order, up to the limit', async () => {
       const database = await jobs(engine, 9);
       const first = await database.claim<JobRow>(claimOf('me', 4));
       expect(first.map((row) => row.due)).to.deep.equal([-1, -2, -3, -4]);
@@ -76,7 +76,7 @@ describe('claiming rows', () => {
       expect(rows).to.deep.equal([]);
     });
 
-    it('belongs to the transaction it is made in', async () => {
+    it('belongs to its transaction', async () => {
       const database = await jobs(engine, 3);
       await errorOf(
         database.transaction(async (trx) => {
@@ -87,9 +87,9 @@ describe('claiming rows', () => {
       expect(await database.claim(claimOf('me', 9))).to.have.length(3);
     });
 
-    // SQLite locks the whole database: there is no row that another one holds.
+    // SQLite locks the whole database instead of rows.
     const itOnPostgres = engine.dialect === 'postgres' ? it : () => {};
-    itOnPostgres('passes over rows that another transaction holds', async () => {
+    itOnPostgres('skips rows that another transaction has locked', async () => {
       const database = await jobs(engine, 5);
       await database.transaction(async (trx) => {
         await database.claim(claimOf('first', 2), { trx });

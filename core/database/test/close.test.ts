@@ -5,7 +5,7 @@ import { errorOf } from './expect-error.js';
 
 describe('closing', () => {
   eachDatabase((engine) => {
-    it('waits for the transaction that is open and refuses what comes afterwards', async () => {
+    it('waits for the open transaction and refuses later statements', async () => {
       const host = await engine.openHost();
       const database = host.forPlugin('end', ['ending']);
       await database.migrate([

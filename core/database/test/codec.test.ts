@@ -26,7 +26,7 @@ describe('the codec', () => {
     expect(() => codec.time(Number.NaN)).to.throw(RangeError);
   });
 
-  it('reads what JSON it wrote, and null as null', () => {
+  it('reads the JSON that it wrote, and null as null', () => {
     for (const value of [null, 0, 'text', '\u001f"\\', [], { a: [{ b: 'ü😀' }] }]) {
       expect(codec.parseJson(codec.json(value))).to.deep.equal(value);
     }
@@ -34,7 +34,7 @@ describe('the codec', () => {
     expect(codec.json(undefined)).to.equal('null');
   });
 
-  it('keeps an escape that was text before', () => {
+  it('keeps an escape sequence in the original text', () => {
     expect(codec.parseJson(codec.json('\\u0000 \\ud800'))).to.equal('\\u0000 \\ud800');
   });
 

@@ -5,7 +5,7 @@ import { exitCode, startChild } from './child.js';
 describe('a process that is killed', () => {
   eachDatabase(
     (engine) => {
-      it('loses no commit that it acknowledged, and leaves no half transaction', async function killed() {
+      it('loses no acknowledged commit, and leaves no partial transaction', async function killed() {
         this.timeout(60_000);
         for (const rowsBefore of [20, 60, 140]) {
           const child = startChild('./writing-process.js', { settings: engine.settings });

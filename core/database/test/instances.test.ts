@@ -23,7 +23,7 @@ describe('instances', () => {
     it('stay alive as long as they send heartbeats', async () => {
       const [one, two] = [await engine.openHost({ instances: times }), await engine.openHost({ instances: times })];
       const end = Date.now() + 3 * times.deadAfterMs;
-      await until('three lives have passed', async () => {
+      await until('three lease periods have passed', async () => {
         expect(await one.instances.isAlive(two.instances.id)).to.equal(true);
         return Date.now() > end;
       });

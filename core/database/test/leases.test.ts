@@ -9,7 +9,7 @@ async function two(engine: TestEngine): Promise<readonly [DatabaseHost, Database
   return [await engine.openHost(), await engine.openHost()];
 }
 
-/** What an operator's hand on the table would do. */
+/** Changes the holder in the table, as an operator could. */
 async function steal(host: DatabaseHost, name: string): Promise<void> {
   const table = host.dialect === 'postgres' ? 'mortise.leases' : 'mortise_leases';
   await host.forPlugin('thief', []).statement(`update ${table} set holder = 'thief' where name = ?`, [name]);
@@ -44,11 +44,11 @@ describe('leases', () => {
       }
     });
 
-    it('are renewed for as long as they are held', async () => {
+    it('are renewed as long as they are held', async () => {
       const [one, other] = await two(engine);
       const lease = await one.leases.tryAcquire('long', { ttlMs: 2_000 });
       const end = Date.now() + 2_200;
-      await until('the first period has ended', async () => {
+      await until('the first lease period has ended', async () => {
         expect(await other.leases.tryAcquire('long', { ttlMs: 2_000 })).to.equal(null);
         return Date.now() > end;
       });
@@ -66,7 +66,7 @@ describe('leases', () => {
       expect(await one.leases.tryAcquire('orphan')).to.equal(null);
       child.kill('SIGKILL');
       let lease = await one.leases.tryAcquire('orphan');
-      await until('the lease ran out', async () => {
+      await until('the lease has expired', async () => {
         lease ??= await one.leases.tryAcquire('orphan');
         return lease !== null;
       });
@@ -77,7 +77,7 @@ describe('leases', () => {
       const [one, other] = await two(engine);
       const lease = await one.leases.tryAcquire('stolen', { ttlMs: 300 });
       await steal(other, 'stolen');
-      await until('the loss is noticed', () => lease?.signal.aborted === true);
+      await until('the loss is detected', () => lease?.signal.aborted === true);
       expect(String(lease?.signal.reason)).to.include('took it over');
       await lease?.dispose();
       expect(await other.leases.tryAcquire('stolen', { ttlMs: 300 })).to.equal(null);

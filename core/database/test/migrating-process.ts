@@ -3,7 +3,7 @@ import { openDatabase } from '../open-database.js';
 import type { DatabaseSettings } from '../settings.js';
 import { childFacts } from './child.js';
 
-/** Opens an empty database and migrates it on request, beside others that do the same. */
+/** Opens an empty database and migrates it on request, concurrently with other processes. */
 const { settings } = childFacts<{ settings: DatabaseSettings }>();
 
 process.once('message', async () => {

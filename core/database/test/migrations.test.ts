@@ -27,7 +27,7 @@ describe('migrations', () => {
       expect(rows[0]?.n).to.equal(3);
     });
 
-    it('are applied in order, and only those that are missing', async () => {
+    it('are applied in order, without those applied before', async () => {
       const database = await engine.open('order', ['zoo']);
       const ran: string[] = [];
       const step = (name: string): Migration => ({ name, up: async () => void ran.push(name) });
@@ -75,7 +75,7 @@ describe('migrations', () => {
       expect(await missing()).to.deep.equal([database.table('zoo.kept')]);
     });
 
-    it('that a later version recorded are recognised and ignored', async () => {
+    it('recorded by a later version are recognised and ignored', async () => {
       const database = await engine.open('newer', ['zoo']);
       await database.migrate([table('0001-a', 'a'), table('0002-b', 'b')]);
       const error = await errorOf(database.migrate([table('0001-a', 'a')]));
@@ -102,7 +102,7 @@ describe('migrations', () => {
       await two.statement('select text from {lake.fish}');
     });
 
-    it('make foreign keys, unique keys, indexes and added columns that work', async () => {
+    it('create working foreign keys, unique keys, indexes and added columns', async () => {
       const database = await engine.open('keys', ['keys']);
       await database.migrate([
         {

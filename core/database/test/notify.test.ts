@@ -38,7 +38,7 @@ describe('notifications', () => {
       for (const listener of listeners) await listener.dispose();
     });
 
-    it('in a transaction are sent with its commit and only then', async () => {
+    it('in a transaction are sent only with its commit', async () => {
       const database = await engine.open('bell', ['bell']);
       const heard: string[] = [];
       const listener = await database.listen('ring', (payload) => heard.push(payload));
@@ -57,7 +57,7 @@ describe('notifications', () => {
       await listener.dispose();
     });
 
-    it('are heard outside of any transaction', async () => {
+    it('are delivered outside of any transaction', async () => {
       const database = await engine.open('bell', ['bell']);
       const outcomes: unknown[] = [];
       const listener = await database.listen('ring', () => {
@@ -72,7 +72,7 @@ describe('notifications', () => {
       await listener.dispose();
     });
 
-    // SQLite has no server that could carry them to other processes.
+    // SQLite has no server that could deliver them to other processes.
     const itOnPostgres = engine.dialect === 'postgres' ? it : () => {};
     itOnPostgres('reach other processes', async () => {
       const [near, far] = [await engine.openHost(), await engine.openHost()];
@@ -83,7 +83,7 @@ describe('notifications', () => {
       expect(heard).to.deep.equal(['over']);
     });
 
-    itOnPostgres('that arrive during the transaction in which their listener began are no part of it', async () => {
+    itOnPostgres('that arrive during the transaction in which their listener began are not part of it', async () => {
       const near = (await engine.openHost()).forPlugin('bell', []);
       const far = (await engine.openHost()).forPlugin('bell', []);
       const outcomes: unknown[] = [];
@@ -100,7 +100,7 @@ describe('notifications', () => {
       expect(outcomes).to.deep.equal(['asked']);
     });
 
-    itOnPostgres('listen again on a lost connection and say that something may be missing', async () => {
+    itOnPostgres('are listened for again after a lost connection, with a note that some may be missing', async () => {
       const database = (await engine.openHost()).forPlugin('bell', []);
       const heard: string[] = [];
       await database.listen('ring', (payload) => heard.push(payload), { missed: () => heard.push('missed') });

@@ -34,7 +34,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     let regained = 0;
     const host = await open(settings, { onSpace: () => (regained += 1), spaceTrialMs: 200 });
     const database = host.forPlugin('notes', []);
-    // What a server says whose disk is full.
+    // The error of a server whose disk is full.
     const refused = database.statement(`do $$ begin raise exception using errcode = '53100'; end $$`);
     expect(database.codec.errorKind(await errorOf(refused))).to.equal('full');
     expect(await database.canWrite()).to.equal(false);
@@ -44,7 +44,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(left.rows).to.deep.equal([]);
   });
 
-  it('may be stopped and started: calls in between fail with a kind, calls afterwards succeed', async function restart() {
+  it('may be restarted: calls in between fail with an error kind, later calls succeed', async function restart() {
     this.timeout(60_000);
     const host = await open(settings, { instances: { heartbeatMs: 50 } });
     const database = host.forPlugin('bell', []);
@@ -75,7 +75,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(lease?.signal.aborted).to.equal(false);
   });
 
-  it('is waited for when it starts a moment later', async function late() {
+  it('is awaited when it starts a moment later', async function late() {
     this.timeout(60_000);
     await server.stop();
     const opening = open(settings, { retryMs: 20_000 });
@@ -84,7 +84,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(await host.forPlugin('any', []).ping()).to.equal(true);
   });
 
-  it('is named without its password when it stays unreachable', async () => {
+  it('is reported without its password when it stays unreachable', async () => {
     const port = await unusedPort();
     const parts = { host: '127.0.0.1', port, user: 'me', password: 'hush', database: 'mortise_test' };
     for (const connection of [parts, `postgres://me:hush@127.0.0.1:${port}/mortise_test`]) {
@@ -120,7 +120,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(database.codec.errorKind(slow)).to.equal('timeout');
   });
 
-  it('keeps times with the precision of the codec: what was read finds its row again', async () => {
+  it('keeps times with the precision of the codec, so that a time that was read finds its row', async () => {
     const database = (await open(settings)).forPlugin('clock', ['clock']);
     await database.migrate([
       { name: '0001', up: (schema) => schema.createTable('clock.times', (_, columns) => void columns.time('at')) },
@@ -132,7 +132,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(found.rows).to.deep.equal([{ at: '2026-01-01T10:00:00.123Z' }]);
   });
 
-  it('keeps the tables of the schema whose name was chosen under that name', async () => {
+  it('uses the configured name of a schema for its tables', async () => {
     const host = await open({ ...settings, schema: 'team_a' });
     const database = host.forPlugin('sessions', ['realtime', 'other']);
     await database.migrate([

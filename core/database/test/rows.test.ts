@@ -134,7 +134,7 @@ describe('stored rows', () => {
       expect(await errorOf(database.statement('select 1 as a', [1]))).to.include({ code: 'statement_bindings' });
     });
 
-    it('of a table that another process altered are still read by cached statements', async () => {
+    it('of a table altered by another process are still read by cached statements', async () => {
       const database = await engine.open('grown', ['grown']);
       await database.migrate([
         { name: '0001', up: (schema) => schema.createTable('grown.rows', (t) => t.integer('a')) },

@@ -13,7 +13,7 @@ const describeOnPostgres = testDialects().includes('postgres') ? describe : () =
 const insert = 'insert into {notes.notes} (text) values (?)';
 const answerTimeoutMs = 400;
 
-describeOnPostgres('a PostgreSQL server that takes what is sent and does not answer', function silent() {
+describeOnPostgres('a PostgreSQL server that accepts data and does not answer', function silent() {
   this.timeout(60_000);
   let server: Awaited<ReturnType<typeof ownPostgres>>;
   let parts: PostgresAddress;
@@ -25,7 +25,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     parts = await testServerAddress(server.port);
   });
 
-  // First of all: a test that ran out of time has not done it, and nothing could be closed.
+  // Before the hooks that close, which would hang if a test timed out before it thawed the server.
   let thaw = (): void => {};
   afterEach(() => thaw());
   afterEach(() => host.close());
@@ -57,8 +57,8 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     await open(parts);
     await notes.statement(insert, ['frozen: kept']);
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
-    const { promise: frozen, resolve: goOn } = Promise.withResolvers<void>();
-    // One connection is inside a transaction when it happens, the others are idle or not open yet.
+    const { promise: frozen, resolve: resume } = Promise.withResolvers<void>();
+    // One connection is inside a transaction during the freeze, the others are idle or not open yet.
     const inside = errorOf(
       notes.transaction(async (trx) => {
         await notes.statement(insert, ['frozen: rolled back'], { trx });
@@ -69,7 +69,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     );
     await held;
     ({ thaw } = await freezePostgres(notes));
-    goOn();
+    resume();
     const began = performance.now();
     const failures = await Promise.all([
       inside,
@@ -84,7 +84,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     expect(performance.now() - began).to.be.lessThan(12_000);
     thaw();
     await until('it serves again', () => notes.ping());
-    // What was sent may have been done after all: a unique key makes sending it again safe.
+    // The statements may have been executed: a unique key makes sending them again safe.
     for (let index = 0; index < 20; index += 1) {
       await notes.statement(`${insert} on conflict (text) do nothing`, [`frozen: ${index}`]);
     }
@@ -97,7 +97,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
     const sleepSeconds = (answerTimeoutMs * 5) / 1_000;
     const { rows } = await notes.statement('select pg_sleep(?)::text as slept', [sleepSeconds]);
     expect(rows).to.have.length(1);
-    // And while somebody waits for a lock.
+    // And while a statement waits for a lock.
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
     const holder = notes.transaction(async (trx) => {
       await notes.statement(insert, ['locked'], { trx });
@@ -111,7 +111,7 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
   });
 
   it('uses its other connections when one of them no longer answers', async () => {
-    const way = await openWay(server.port);
+    const way = await openProxy(server.port);
     try {
       await open({ ...parts, port: way.port });
       await notes.statement(insert, ['nowhere: kept']);
@@ -127,8 +127,8 @@ describeOnPostgres('a PostgreSQL server that takes what is sent and does not ans
   });
 });
 
-/** A way to the server that can forget the connections it has, as a router does, and still opens new ones. */
-async function openWay(target: number): Promise<{ readonly port: number; swallow(): void; close(): void }> {
+/** A proxy to the server that can drop its connections silently, as a router does, and still opens new ones. */
+async function openProxy(target: number): Promise<{ readonly port: number; swallow(): void; close(): void }> {
   const sockets: Socket[] = [];
   const way: Server = createServer((from) => {
     const to = connect(target, '127.0.0.1');

@@ -3,7 +3,7 @@ import { until } from '../../sdk/testing/until.js';
 import { type LentConnection, SingleConnection } from '../single-connection.js';
 import { errorOf } from './expect-error.js';
 
-/** A connection that remembers which one it is. */
+/** A connection with a number. */
 class Numbered implements LentConnection {
   readonly number: number;
   open = true;
@@ -61,7 +61,7 @@ describe('the single connection', () => {
       const connection = await connections.take();
       order.push(`${name} ${connections.reading().used}`);
       await Promise.resolve();
-      // Who asks between two others is behind both.
+      // A request made between two others is behind both.
       if (name === 'a') late = use('late');
       connections.release(connection);
     };
@@ -69,7 +69,7 @@ describe('the single connection', () => {
     const waiting = [use('a'), use('b'), connections.acquire().promise.then((lent) => connections.release(lent))];
     expect(connections.reading()).to.deep.equal({ used: 1, free: 0, pending: 3 });
     connections.release(first);
-    // Lent already to the one that waited longest, although that one has not gone on yet.
+    // Already lent to the oldest request, although its caller has not continued yet.
     expect(connections.reading()).to.deep.equal({ used: 1, free: 0, pending: 2 });
     const c = use('c');
     await Promise.all([...waiting, c]);
@@ -105,7 +105,7 @@ describe('the single connection', () => {
     await until('a part of its limit is over', () => performance.now() - began > 20);
     connections.release(first);
     expect(await third).to.equal(first);
-    // The timer that was started for one who was served is no limit for the next.
+    // The timer of a served request does not limit the next one.
     const asked = performance.now();
     expect(await errorOf(Promise.resolve(connections.take()))).to.include({ code: 'database_unavailable' });
     expect(performance.now() - asked).to.be.at.least(60);
@@ -129,7 +129,7 @@ describe('the single connection', () => {
     }
   });
 
-  it('is opened again for the next caller after it was closed or knex marked it as unusable', async () => {
+  it('is reopened for the next caller after it was closed or knex marked it as unusable', async () => {
     const connections = lender();
     const first = takeFree(connections);
     const waiting = Promise.resolve(connections.take());

@@ -10,7 +10,7 @@ describe('the space of a database', () => {
     const space = new SpaceWatch({
       attempt: async () => {
         trials += 1;
-        // Refused beside the trial: what was written does not count.
+        // Refused during the trial, so a smaller write does not count.
         if (trials === 2) space.refused();
         if (trials === 1) throw new Error('still full');
         if (trials === 3) expect(await errorOf(space.check(undefined))).to.include({ code: 'database_full' });

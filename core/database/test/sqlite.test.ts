@@ -49,7 +49,7 @@ describe('the SQLite file', () => {
     expect(await pragma('temp_store')).to.equal(2);
   });
 
-  it('is refused by name and not changed when it is not a database', async () => {
+  it('is refused with its name and not changed when it is not a database', async () => {
     const path = file();
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, 'These are the shopping lists of a whole year.'.repeat(50));
@@ -66,7 +66,7 @@ describe('the SQLite file', () => {
     expect(await errorOf(open(path))).to.include({ code: 'database_unusable' });
   });
 
-  it('waits for another process that writes, without blocking the event loop', async function waits() {
+  it('waits for a writing process without blocking the event loop', async function waits() {
     this.timeout(20_000);
     const path = file();
     const database = await notes(path);
@@ -88,7 +88,7 @@ describe('the SQLite file', () => {
     expect(rows).to.deep.equal([{ text: 'held' }, { text: 'waited' }]);
   });
 
-  it('gives up waiting after its limit, with an error that may be tried again', async function gives() {
+  it('stops waiting at its limit, with a retryable error', async function gives() {
     this.timeout(20_000);
     const path = file();
     const database = await notes(path, 150);
@@ -128,7 +128,7 @@ describe('the SQLite file', () => {
     const inside = database.transaction((trx) => database.statement(insert, ['x'.repeat(1_000_000)], { trx }));
     expect(database.codec.errorKind(await errorOf(inside))).to.equal('full');
     expect(reported).to.equal(2);
-    // A few bytes still fit, and are no sign that more would.
+    // A few bytes still fit, but do not show that a larger write would.
     await database.statement('delete from {notes.notes} where text is null');
     expect([await database.ping(), await database.canWrite()]).to.deep.equal([true, false]);
   });

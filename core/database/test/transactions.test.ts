@@ -41,7 +41,7 @@ describe('transactions', () => {
       expect(await texts(database)).to.deep.equal(['a', 'b']);
     });
 
-    it('leave nothing when the function rejects', async () => {
+    it('store nothing when the function rejects', async () => {
       const database = await notes(engine);
       const error = await errorOf(
         database.transaction(async (trx) => {
@@ -53,7 +53,7 @@ describe('transactions', () => {
       expect(await texts(database)).to.deep.equal([]);
     });
 
-    it('take a batch of statements in their order, with the result of each', async () => {
+    it('run a batch of statements in order, with the result of each', async () => {
       const database = await notes(engine);
       const results = await database.transaction((trx) =>
         database.batch(
@@ -82,7 +82,7 @@ describe('transactions', () => {
       );
       expect(database.codec.errorKind(error)).to.equal('unique');
       expect(await texts(database)).to.deep.equal([]);
-      // The connection is as good as before.
+      // The connection is still usable.
       await database.transaction((trx) => database.batch([{ sql: insert, bindings: ['e'] }], { trx }));
       expect(await texts(database)).to.deep.equal(['e']);
     });
@@ -112,7 +112,7 @@ describe('transactions', () => {
       expect(await texts(other)).to.deep.equal(['a']);
     });
 
-    it('keep the work around a failed savepoint', async () => {
+    it('keep the changes around a failed savepoint', async () => {
       const database = await notes(engine);
       await database.transaction(async (trx) => {
         await database.statement(insert, ['a'], { trx });
@@ -132,7 +132,7 @@ describe('transactions', () => {
       expect(await texts(database)).to.deep.equal(['a', 'c', 'd']);
     });
 
-    it('refuse a call without the transaction inside of it, in every form', async () => {
+    it('refuse calls inside that do not use the transaction, in every form', async () => {
       const database = await notes(engine);
       const calls: readonly (() => unknown)[] = [
         () => database.query(),
@@ -167,7 +167,7 @@ describe('transactions', () => {
       expect(await database.ping()).to.equal(true);
     });
 
-    it('let a call chain that began inside continue on its own after the end', async () => {
+    it('let a call chain that began inside continue independently after the end', async () => {
       const database = await notes(engine);
       let later: Promise<unknown> = Promise.resolve();
       let ended = (): void => {};

@@ -7,7 +7,7 @@ import { errorOf } from './expect-error.js';
 
 const insert = 'insert into {notes.notes} (text) values (?)';
 
-describe('the turns on the one connection of SQLite', () => {
+describe('turns on the single connection of SQLite', () => {
   let host: DatabaseHost;
   let database: Database;
 
@@ -40,7 +40,7 @@ describe('the turns on the one connection of SQLite', () => {
       database.query()(table).insert({ text: 'builder' }).then(),
       database.transaction(add('another')),
       database.statement(insert, ['another statement']),
-      // It asks a moment later than it is called.
+      // It requests the connection a moment after the call.
       database.query().transaction((trx) => trx(table).insert({ text: 'transaction of the builder' })),
     ];
     await new Promise((resolve) => setImmediate(resolve));
@@ -73,7 +73,7 @@ describe('the turns on the one connection of SQLite', () => {
     expect(await texts()).to.deep.equal(['taken']);
   });
 
-  it('are given again when a connection ends work that its user forgot to end', async () => {
+  it('continue when a connection ends work that its user forgot to end', async () => {
     await errorOf(database.transaction((trx) => database.statement('rollback', [], { trx })));
     await database.transaction(add('kept'));
     expect(await texts()).to.deep.equal(['kept']);
@@ -97,7 +97,7 @@ describe('the turns on the one connection of SQLite', () => {
       expect(await texts()).to.deep.equal(value);
     });
 
-    it('have savepoints one after the other, also when they are opened at once', async () => {
+    it('have sequential savepoints, even if they are opened concurrently', async () => {
       await database.transaction(async (trx) => {
         const opened = ['a', 'b', 'a', 'c'].map((text) =>
           database.transaction((inner) => add(text)(inner), { trx }).catch(() => undefined),

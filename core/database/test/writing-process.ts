@@ -3,7 +3,7 @@ import { openDatabase } from '../open-database.js';
 import type { DatabaseSettings } from '../settings.js';
 import { childFacts } from './child.js';
 
-/** Commits one row after the other, two rows a transaction, and reports each commit only after it. */
+/** Commits rows, two per transaction, and reports each commit once it is done. */
 const { settings } = childFacts<{ settings: DatabaseSettings }>();
 
 const host = await openDatabase(settings, silentLog);

@@ -61,7 +61,7 @@ describe('guarded fetch', () => {
   });
   afterEach(() => Promise.all(guards.splice(0).map((one) => one.close())));
 
-  it('ends a response that does not begin, or pauses, after the limits of the request', async () => {
+  it('ends a response that does not begin, or that stalls, at the limits of the request', async () => {
     const fetch = guard(['127.0.0.1']);
     const codeOf = (error: { cause?: { code?: string } }) => error.cause?.code;
     expect(await fetch(`http://127.0.0.1:${port}/silent`, { headMs: 1 }).catch(codeOf)).to.equal(
@@ -94,13 +94,13 @@ describe('guarded fetch', () => {
     }
   });
 
-  it('names the host in a refusal, and nothing else of the address', async () => {
+  it('names only the host of the address in a refusal', async () => {
     const error = await refusal(guard([])('https://user.test/path?token=canary'));
     expect(error.details).to.deep.equal({ host: 'user.test' });
     expect(`${error.message} ${error.hint}`).not.to.include('canary');
   });
 
-  it('refuses private addresses in every spelling when a stranger named them', async () => {
+  it('refuses private addresses in every spelling in untrusted requests', async () => {
     const fetch = guard(['*']);
     for (const host of [
       '127.0.0.1',
@@ -134,7 +134,7 @@ describe('guarded fetch', () => {
     expect(seen).to.have.length(0);
   });
 
-  it('refuses names that lead to a private address, even beside a public one', async () => {
+  it('refuses names that resolve to a private address, even along with a public one', async () => {
     const resolve = async (name: string) =>
       name === 'mixed.test'
         ? [
@@ -150,12 +150,12 @@ describe('guarded fetch', () => {
     expect(seen).to.have.length(0);
   });
 
-  it('connects to the addresses that were checked, not to those of a second look', async () => {
-    let looks = 0;
+  it('connects to the checked addresses, not to those of a second lookup', async () => {
+    let lookups = 0;
     const resolve = async () => {
-      looks += 1;
+      lookups += 1;
       // The first address does not answer: the request ends by its signal, or earlier.
-      return [{ address: looks === 1 ? '203.0.114.1' : '127.0.0.1', family: 4 }];
+      return [{ address: lookups === 1 ? '203.0.114.1' : '127.0.0.1', family: 4 }];
     };
     const fetch = guard(['*'], { resolve });
     const signal = AbortSignal.timeout(300);
@@ -166,11 +166,11 @@ describe('guarded fetch', () => {
       failed = error;
     }
     expect(failed).to.be.instanceOf(Error);
-    expect(looks).to.equal(1);
+    expect(lookups).to.equal(1);
     expect(seen).to.have.length(0);
   });
 
-  it('refuses link-local addresses and metadata services to requests that must not reach them, and no private ones', async () => {
+  it('refuses link-local addresses and metadata services, but no private ones, if a request excludes link-local ones', async () => {
     const names: Record<string, string> = {
       'metadata.example': '169.254.169.254',
       'v6.example': 'fe80::1',
@@ -199,7 +199,7 @@ describe('guarded fetch', () => {
     }
   });
 
-  it('says before a request that its address could never be reached', async () => {
+  it('reports before a request that its address would be refused', async () => {
     const fetch = guard(['*.example', '169.254.169.254', '127.0.0.1']);
     const options = { linkLocal: 'refused' } as const;
     for (const url of ['http://169.254.169.254/', 'https://api.other/', 'ftp://api.example/']) {
@@ -209,13 +209,13 @@ describe('guarded fetch', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it('lets trusted requests, and all of them when the admin says so, reach private addresses', async () => {
+  it('lets trusted requests reach private addresses, and all requests if an admin allows it', async () => {
     expect((await guard(['*'])(`http://127.0.0.1:${port}/`)).status).to.equal(200);
     const lenient = guard(['*'], { allowPrivate: true });
     expect((await lenient(`http://localhost:${port}/`, { untrusted: true })).status).to.equal(200);
   });
 
-  it('looks at every redirect again', async () => {
+  it('lookups at every redirect', async () => {
     const fetch = guard(['127.0.0.1']);
     const to = encodeURIComponent(`http://localhost:${port}/secret`);
     const error = await refusal(fetch(`http://127.0.0.1:${port}/redirect?to=${to}`));
@@ -229,7 +229,7 @@ describe('guarded fetch', () => {
     expect(manual.status).to.equal(302);
   });
 
-  it('turns a redirected POST into a GET where the standard says so, and keeps it where it does not', async () => {
+  it('turns a redirected POST into a GET only if the standard requires it', async () => {
     const fetch = guard(['127.0.0.1']);
     const post = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
     await fetch(`http://127.0.0.1:${port}/redirect?status=303&to=%2Fa`, post);
@@ -247,7 +247,7 @@ describe('guarded fetch', () => {
     expect(seen.at(-1)?.body).to.include('name="name"').and.to.include('value');
   });
 
-  it('does not take credentials to another origin', async () => {
+  it('does not send credentials to another origin', async () => {
     const fetch = guard(['*']);
     const to = encodeURIComponent(`http://localhost:${port}/other`);
     const headers = { authorization: 'Bearer canary', 'x-api-key': 'canary', 'x-kept': '1' };
@@ -295,7 +295,7 @@ describe('guarded fetch', () => {
       sockets.close(done);
     });
 
-    it('passes text messages on in order, the first of the server included, and reports the code of the end', async () => {
+    it('passes on text messages in order, including the first one of the server, and reports the close code', async () => {
       const { seenFrames, closing, exchange } = ends();
       const socket = await guard(['127.0.0.1']).socket(address, exchange);
       for (const text of ['a', 'b', 'bye']) socket.send(text);
@@ -315,7 +315,7 @@ describe('guarded fetch', () => {
       expect(await aborted.closing).to.equal(1_006);
     });
 
-    it('refuses what a request is refused, and reports a server that does not answer', async () => {
+    it('applies the rules of requests, and reports a server that does not answer', async () => {
       const { exchange } = ends();
       const to = (url: string, options: object = {}, hosts = ['*']) =>
         guard(hosts).socket(url, { ...exchange, ...options });

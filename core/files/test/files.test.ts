@@ -27,7 +27,7 @@ describe('files', () => {
     }
   }
 
-  it('allows what is there and what is not there yet', async () => {
+  it('allows existing and new paths', async () => {
     expect(await confine(root, 'inside.txt')).to.equal(join(root, 'inside.txt'));
     expect(await confine(root, 'inner/../inside.txt')).to.equal(join(root, 'inside.txt'));
     expect(await confine(root, 'new/deep/file.txt')).to.equal(join(root, 'new/deep/file.txt'));
@@ -49,7 +49,7 @@ describe('files', () => {
     });
   }
 
-  it('follows links that stay inside and refuses those that leave, also halfway and when they lead nowhere', async () => {
+  it('follows links that stay inside and refuses links that leave, even in the middle of a path or when dangling', async () => {
     await symlink(join(root, 'inside.txt'), join(root, 'good'));
     await symlink(base, join(root, 'up'));
     await symlink(join(base, 'nowhere'), join(root, 'dangling'));
@@ -60,7 +60,7 @@ describe('files', () => {
     }
   });
 
-  it('replaces a file as a whole, keeps its mode and leaves nothing beside it', async () => {
+  it('replaces a file atomically, keeps its mode and leaves no temporary file', async () => {
     const path = join(root, 'a.json');
     await writeFile(path, 'old');
     await chmod(path, 0o664);
@@ -70,7 +70,7 @@ describe('files', () => {
     expect((await readdir(root)).sort()).to.deep.equal(['a.json', 'inner', 'inside.txt']);
   });
 
-  it('shows a reader the old bytes or the new ones, never a part', async () => {
+  it('shows a reader either the old or the new bytes, never a part', async () => {
     const path = join(root, 'a.json');
     const texts = ['a', 'b'].map((letter) => letter.repeat(300_000));
     await writeAtomic(path, texts[0] ?? '');
@@ -83,7 +83,7 @@ describe('files', () => {
     await reader;
   });
 
-  it('loses nothing and leaves nothing when it cannot write', async () => {
+  it('keeps the old file and leaves no temporary file when it cannot write', async () => {
     const folder = join(root, 'inner');
     let failed = false;
     await writeAtomic(folder, 'x').catch(() => {
@@ -93,7 +93,7 @@ describe('files', () => {
     expect((await readdir(root)).sort()).to.deep.equal(['inner', 'inside.txt']);
   });
 
-  it('gives a plugin its own folder, for its owner’s eyes only', async () => {
+  it('gives a plugin a folder that only its owner can read', async () => {
     const files = createFiles({ plugin: 'skills', dataDir: join(base, 'data'), pluginFolder: root });
     const folder = await files.ownFolder();
     expect(folder).to.equal(join(base, 'data', 'skills'));

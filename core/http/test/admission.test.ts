@@ -14,7 +14,7 @@ const guarded = (mount = 'default') => [
 describe('ids', () => {
   afterEach(stopAll);
 
-  it('makes a correlation id per request and ignores one that is sent', async () => {
+  it('creates a correlation id per request and ignores a sent one', async () => {
     const served = await serve(guarded());
     const headers = { 'x-correlation-id': 'corr-0123456789abcdef' };
     const first = await ask(served, '/open', { headers });
@@ -26,7 +26,7 @@ describe('ids', () => {
     expect(first.headers['x-correlation-id']).not.to.equal(second.headers['x-correlation-id']);
   });
 
-  it('echoes a well-formed request id and makes one otherwise', async () => {
+  it('echoes a well-formed request id and creates one otherwise', async () => {
     const served = await serve(guarded());
     const echoed = async (id: string) => (await ask(served, '/open', { headers: { 'x-request-id': id } })).headers;
     expect((await echoed('a.B:c_d-1'))['x-request-id']).to.equal('a.B:c_d-1');
@@ -235,7 +235,7 @@ describe('the admin right', () => {
     expect(await admin({ trustProxy: true }, { 'x-forwarded-for': '127.0.0.1' })).to.include({ status: 403 });
   });
 
-  it('is not granted to pages of another origin on the same machine, nor does any key let them change something', async () => {
+  it('is not granted to pages of another origin on the same machine, which cannot change anything even with a key', async () => {
     const served = await serve(guarded(), { allowedOrigins: ['http://localhost:5173'] });
     const status = async (method: string, origin: string) =>
       (await ask(served, '/admin/x', { method, headers: { origin } })).status;
@@ -253,7 +253,7 @@ describe('the admin right', () => {
     expect([refused.status, refused.json.error.code]).to.deep.equal([403, 'origin_not_allowed']);
   });
 
-  it('of other routes lets such pages change only what their browser asks for, or what they have a key for', async () => {
+  it('is not needed for other routes, which such pages may change only after a preflight or with a key', async () => {
     const served = await serve(guarded());
     const keyed = await serve(guarded(), { apiKey: 'k' });
     const origin = 'http://localhost:9';
@@ -268,7 +268,7 @@ describe('the admin right', () => {
     expect(await status({ 'x-api-key': 'k' }, 'POST', keyed)).to.equal(200);
   });
 
-  it('is granted to no caller when there is a key and no admin key, with a hint at the variable to set', async () => {
+  it('is granted to no caller when there is a key and no admin key, with a hint that names the variable', async () => {
     const refused = await admin({ apiKey: 'k' }, { 'x-api-key': 'k' });
     expect(refused).to.include({ status: 403, code: 'admin_required' });
     expect(refused.hint).to.include('GOVERNANCE_ADMIN_KEY');
@@ -340,7 +340,7 @@ describe('a public address without a key', () => {
     expect(code).to.equal('public_bind_without_key');
   });
 
-  it('names a port that is taken', async () => {
+  it('reports a port that is in use', async () => {
     const first = await serve([]);
     let failed: unknown;
     try {
@@ -354,7 +354,7 @@ describe('a public address without a key', () => {
 });
 
 describe('a server that starts', () => {
-  it('calls back once it listens, or at once when it does, and not what was disposed', async () => {
+  it('calls back once it listens, immediately if it already does, and never after disposal', async () => {
     const server = createHttpServer(settings, { log: collectingLog([]), emitRefusal: () => undefined });
     const called: string[] = [];
     server.service.onListening(() => called.push('before'));

@@ -89,7 +89,7 @@ describe('answers', () => {
     }
   });
 
-  it('sends nothing of an unexpected error, and logs where it was thrown', async () => {
+  it('sends no details of an unexpected error, and logs where it was thrown', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const served = await serve([
@@ -129,7 +129,7 @@ describe('answers', () => {
     expect(headers['x-correlation-id']).to.match(/^corr-[0-9a-f]{16}$/);
   });
 
-  it('gives the handler query, headers and address', async () => {
+  it('passes query, headers and address to the handler', async () => {
     const served = await serve(
       [
         route({ path: '/r' }, ({ query, headers, remoteAddress, method }) => ({
@@ -166,7 +166,7 @@ describe('answers', () => {
     expect((await ask(served, '/x')).status).to.equal(200);
   });
 
-  it('records one log line and two metrics per request, without anything the caller wrote', async () => {
+  it('records one log line and two metrics per request, without content of the caller', async () => {
     const metrics = createMetrics({ process: false });
     const served = await serve(
       [route({ path: '/files/*rest', auth: 'key', method: ['GET', 'POST'] }, () => ({ body: { secret: 'canary' } }))],

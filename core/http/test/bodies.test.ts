@@ -46,7 +46,7 @@ describe('request bodies', () => {
     expect((await post('default', '{}', 'application/json; charset=utf-8')).status).to.equal(200);
   });
 
-  it('passes the text or the bytes where the mount says so', async () => {
+  it('passes the text or the bytes if the mount requires it', async () => {
     expect((await post('rpc', '\ufeff{"id":1}')).json).to.deep.equal({ body: '{"id":1}', bytes: 11 });
     expect((await post('rpc', '{')).json.body).to.equal('{');
     expect((await post('rpc', '')).json.body).to.equal('');
@@ -152,7 +152,7 @@ describe('request bodies', () => {
     expect((await post('default', strings)).json.body).to.deep.equal(JSON.parse(strings));
   });
 
-  /** Sends a request with `Expect: 100-continue`; `continued` says whether the server asked for the body. */
+  /** Sends a request with `Expect: 100-continue`; `continued`: whether the server asked for the body. */
   const askFirst = (length: number, type: string, body: string): Promise<{ answer: Answer; continued: boolean }> =>
     new Promise((resolve, reject) => {
       let continued = false;
@@ -241,7 +241,7 @@ describe('request bodies', () => {
     expect(upload.json.error.details).to.deep.equal({ max_bytes: 20 * mebibyte });
   });
 
-  it('refuses a chunked body at the byte too many', async () => {
+  it('refuses a chunked body at the first byte over the limit', async () => {
     const before = calls;
     const answer = await new Promise<number>((resolve, reject) => {
       const request = httpRequest({
@@ -263,7 +263,7 @@ describe('request bodies', () => {
     expect(calls).to.equal(before);
   });
 
-  it('takes a chunked body without a type only when it is empty', async () => {
+  it('accepts a chunked body without a type only when it is empty', async () => {
     const head = 'POST /default HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
     expect(await askRaw(served, `${head}0\r\n\r\n`)).to.match(/^HTTP\/1.1 200 /);
     expect(await askRaw(served, `${head}2\r\n{}\r\n0\r\n\r\n`)).to.match(/^HTTP\/1.1 415 /);

@@ -41,7 +41,7 @@ describe('CORS', () => {
     }
   });
 
-  it('answers the preflight of /rpc without a key, and adds what it asks for', async () => {
+  it('answers the preflight of /rpc without a key, and allows the requested method and headers', async () => {
     const served = await serve(routes, { apiKey: 'k' });
     const preflight = (headers: Record<string, string>) => ask(served, '/rpc', { method: 'OPTIONS', headers });
     const plain = await preflight({ 'access-control-request-method': 'POST' });

@@ -15,7 +15,7 @@ const compiled = (mount: ManifestMount, setting: ReadSetting = () => undefined) 
   new Mounts([mount], setting).of(mount);
 
 describe('mounts', () => {
-  it('are the default mount where they declare nothing', () => {
+  it('equal the default mount if they declare nothing', () => {
     expect(compiled({ name: 'empty' })).to.deep.equal(defaultMount);
     expect(new Mounts([], () => undefined).of({ name: 'unknown' })).to.equal(defaultMount);
   });
@@ -57,7 +57,7 @@ describe('mounts', () => {
     ]);
   });
 
-  it('render a member of the details, with a value for errors without it', () => {
+  it('render a member of the details, with a default for errors without it', () => {
     const { envelope } = compiled({ name: 'param', envelope: { param: { $from: 'details.param', default: null } } });
     const failed = (details?: object) => toFailure(new MortiseError('a', 'b', { details: { ...details } }));
     expect(envelope(failed({ param: 'n' }), ids)).to.deep.equal({ param: 'n' });
@@ -65,7 +65,7 @@ describe('mounts', () => {
     expect(envelope(toFailure(new MortiseError('a', 'b')), ids)).to.deep.equal({ param: null });
   });
 
-  it('render envelopes with lists, tables and values for absent facts', () => {
+  it('render envelopes with lists, maps and defaults', () => {
     const { envelope } = compiled({
       name: 'listed',
       envelope: {

@@ -35,7 +35,7 @@ describe('the limits of tools', () => {
     expect(admit('a')).not.to.equal(undefined);
   });
 
-  it('refuse with the facts that the caller and the audit need', () => {
+  it('refuse with the details that the caller and the audit need', () => {
     const admit = create();
     for (const _ of [1, 2]) admit('a');
     const refused = admit('a');

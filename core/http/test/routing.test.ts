@@ -10,7 +10,7 @@ const echo = (path: string, more = {}) =>
 describe('routing', () => {
   afterEach(stopAll);
 
-  it('finds fixed paths, parameters and rests, the most specific first', async () => {
+  it('finds fixed paths, parameters and rest segments, the most specific first', async () => {
     const served = await serve([
       echo('/files/*rest'),
       echo('/chats/:chat_id'),
@@ -27,7 +27,7 @@ describe('routing', () => {
     expect((await ask(served, '//chats/c1')).status).to.equal(404);
   });
 
-  it('prefers the more specific of two patterns, in whatever order they were declared', async () => {
+  it('prefers the more specific of two patterns, regardless of their order', async () => {
     const served = await serve([
       echo('/:any/*rest'),
       echo('/files/*rest'),
@@ -62,7 +62,7 @@ describe('routing', () => {
     expect(answer.json.error).to.include({ code: 'invalid_path', message: 'invalid workspace file path' });
   });
 
-  it('answers 405 with Allow where the path is known, 404 where it is not', async () => {
+  it('answers 405 with Allow for a known path, and 404 for an unknown one', async () => {
     const served = await serve([
       echo('/chats', { method: ['GET', 'POST'] }),
       echo('/chats/:chat_id', { method: 'DELETE' }),
@@ -83,7 +83,7 @@ describe('routing', () => {
     }
   });
 
-  it('answers with Allow where a route refuses its method for one of its paths', async () => {
+  it('answers with Allow when a route refuses its method for one of its paths', async () => {
     const refuses = route({ path: '/files/*path', method: 'DELETE' }, () => {
       throw new MortiseError('method_not_allowed', 'this file cannot be deleted', { status: 405 });
     });
@@ -92,7 +92,7 @@ describe('routing', () => {
     expect([answer.status, answer.headers.allow]).to.deep.equal([405, 'GET, HEAD, OPTIONS, PUT']);
   });
 
-  it('lets a less specific path serve the methods that a fixed one does not have', async () => {
+  it('lets a less specific path serve methods that a fixed one does not have', async () => {
     const served = await serve([echo('/chats/batch', { method: 'POST' }), echo('/chats/:id')]);
     expect((await ask(served, '/chats/batch')).json.params).to.deep.equal({ id: 'batch' });
   });
@@ -105,7 +105,7 @@ describe('routing', () => {
       (await ask(served, path, { method })).status;
 
     for (const catchAll of ['/*rest', '/:any', '/:any/*rest'])
-      it(`keeps the platform's answers where others have paths: ${catchAll}`, async () => {
+      it(`keeps the platform's answers at paths of other plugins: ${catchAll}`, async () => {
         const off = { ...of('off', echo('/off/:id')), enabled: false };
         const served = await serve([...admin, off, of('greedy', echo(catchAll, methods))]);
         for (const path of ['/admin', '/admin/', '/admin/nowhere', '/admin/plugins', '/admin/plugins/a/b'])
@@ -121,7 +121,7 @@ describe('routing', () => {
         expect(await statusOf(served, own, 'DELETE')).to.equal(405);
       });
 
-    it('keeps them below a first segment that the catch-all shares', async () => {
+    it('keeps these answers below a first segment that the catch-all shares', async () => {
       const served = await serve([
         ...admin,
         of('greedy', echo('/admin/*rest')),
@@ -131,7 +131,7 @@ describe('routing', () => {
       expect(await statusOf(served, '/admin/extra/a')).to.equal(200);
     });
 
-    it('lets it match below paths of its own plugin, below a mount that it names, and for other methods', async () => {
+    it('lets it match below paths of its plugin, below a mount that it names, and for other methods', async () => {
       const served = await serve([
         of('one', echo('/files/latest')),
         of('one', echo('/files/*rest')),
@@ -146,7 +146,7 @@ describe('routing', () => {
     });
   });
 
-  it('serves HEAD wherever there is GET, with the same headers and no body', async () => {
+  it('serves HEAD for every GET route, with the same headers and no body', async () => {
     const served = await serve([echo('/chats'), echo('/only-post', { method: 'POST' })]);
     const get = await ask(served, '/chats');
     const head = await ask(served, '/chats', { method: 'HEAD' });
@@ -163,7 +163,7 @@ describe('routing', () => {
     expect(await askRaw(served, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')).to.match(/ 400 /);
   });
 
-  it('refuses requests to a disabled plugin in the envelope of its mount, but for the 404 itself', async () => {
+  it('refuses requests to a disabled plugin in the envelope of its mount, except for the 404 itself', async () => {
     const off = { ...echo('/rpc', { mount: 'rpc', method: 'POST' }), plugin: 'off', enabled: false };
     const served = await serve([off]);
     const foreign = await ask(served, '/rpc', { method: 'POST', headers: { host: 'evil.example' } });
@@ -174,7 +174,7 @@ describe('routing', () => {
     for (const { headers } of [foreign, disabled]) expect(headers['access-control-allow-origin']).to.equal('*');
   });
 
-  it('replaces the table at once and answers the routes of a disabled plugin with a hint', async () => {
+  it('replaces the routing table in one step, and answers the routes of a disabled plugin with a hint', async () => {
     const served = await serve([echo('/chats')]);
     expect((await ask(served, '/chats')).status).to.equal(200);
     served.server.mount([{ ...echo('/chats'), plugin: 'sessions', enabled: false }]);

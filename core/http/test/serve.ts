@@ -81,7 +81,7 @@ export function route(
 
 type HandleFunction = Extract<RouteContribution, { handle: unknown }>['handle'];
 
-/** Runs the contribution as the kernel does: an abort rejects at once, whatever the contribution does. */
+/** Runs the contribution as the kernel does: an abort rejects immediately, whatever the contribution does. */
 export function invokerOf(value: RouteContribution): RouteInvoker {
   return {
     call: (run, options) =>
@@ -98,7 +98,7 @@ export function invokerOf(value: RouteContribution): RouteInvoker {
   };
 }
 
-/** One request over a connection of its own; path and headers go out as they are given. */
+/** Sends one request over a separate connection, with path and headers unchanged. */
 export function ask(
   served: Served,
   path: string,
@@ -134,7 +134,7 @@ export function ask(
   });
 }
 
-/** Sends bytes as they are and collects all that comes back until the server closes the connection. */
+/** Sends raw bytes and collects the answer until the server closes the connection. */
 export function askRaw(served: Served, ...pieces: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(served.port, '127.0.0.1');

@@ -85,7 +85,7 @@ describe('shutdown', () => {
     kept.destroy();
   });
 
-  it('ends at once when nothing is in flight, idle connections or not', async () => {
+  it('ends immediately when no request is in flight, even with idle connections', async () => {
     const served = await serve([route({ path: '/chats' }, () => ({ body: [] }))]);
     const agent = new Agent({ keepAlive: true });
     (await open(served, '/chats', agent)).resume();
@@ -96,7 +96,7 @@ describe('shutdown', () => {
     agent.destroy();
   });
 
-  it('aborts what is left at the deadline, lets it answer, and disconnects what does not', async () => {
+  it('aborts remaining requests at the deadline, lets them answer, and disconnects the others', async () => {
     const signals: AbortSignal[] = [];
     const listening = (ctx: CallContext) => {
       signals.push(ctx.signal);
@@ -134,7 +134,7 @@ describe('shutdown', () => {
     expect(Date.now() - started).to.be.within(1_000, 2_000);
     expect((await polite).text).to.equal('data: 1\n\ndata: server_shutdown\n\ndata: [DONE]\n\n');
     expect(await deaf).to.include({ status: 503 });
-    // Expected at a stop: it is part of the request's log line, and no error.
+    // Expected at a stop: it is part of the request's log line, not an error.
     expect(served.lines.filter((line) => line.includes('a request failed'))).to.deep.equal([]);
     expect((await deaf).json.error.code).to.equal('server_shutdown');
     expect((await stuck).text).to.match(/^data: 1\n\n\s*event: error\ndata: \{"error":\{"code":"server_shutdown",/);
@@ -168,7 +168,7 @@ describe('shutdown', () => {
     socket.pause();
     socket.on('error', () => undefined);
     socket.write('GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await until('the slow answer is cut', () => served.lines.length === 2);
+    await until('the slow answer is cut off', () => served.lines.length === 2);
     expect(served.lines[1]).to.include('write_timeout');
     socket.destroy();
   });

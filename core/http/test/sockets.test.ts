@@ -111,12 +111,12 @@ describe('WebSockets', () => {
     expect(leased).to.equal(1);
     expect(seen.sockets[0]).to.include({ remoteAddress: '127.0.0.1', buffered: 0 });
     client.close(1000);
-    await until('the lease is given back', () => leased === 0);
+    await until('the lease is released', () => leased === 0);
     expect(seen.closed).to.deep.equal([1000]);
     expect(JSON.parse(served.lines[0] ?? '')[0]).to.include({ status: 101, path: '/ws', method: 'GET' });
   });
 
-  it('writes the frames of one turn of the event loop in one piece, in order, also before it closes', async () => {
+  it('writes the frames of one turn of the event loop at once, in order, also before it closes', async () => {
     const served = await serve([upgradeRoute()]);
     const client = connect(served);
     const received: string[] = [];
@@ -185,7 +185,7 @@ describe('WebSockets', () => {
     await until('all are open', () => welcome.every(({ readyState }) => readyState === WebSocket.OPEN));
   });
 
-  it('requires the key before the upgrade where the manifest says so', async () => {
+  it('requires the key before the upgrade if the manifest requires it', async () => {
     const served = await serve([upgradeRoute({}, 'key')], { apiKey: 'k' });
     expect((await refused(served)).status).to.equal(401);
     const client = connect(served, { authorization: 'Bearer k' });
@@ -193,7 +193,7 @@ describe('WebSockets', () => {
     expect(seen.principals[0]).to.include({ id: 'default', authenticated: true });
   });
 
-  it('lets a first frame authenticate, and answers an address that guesses as rate limited', async () => {
+  it('lets a first frame authenticate, and rate limits an address that guesses', async () => {
     let now = 0;
     const served = await serve([upgradeRoute()], { apiKey: 'k' }, { now: () => now });
     const client = connect(served);
@@ -205,16 +205,16 @@ describe('WebSockets', () => {
     expect(tries[0]).to.deep.include({ ok: true });
     expect(tries.slice(1, 6).every((one) => one?.ok === false && one.reason === 'auth_failed')).to.equal(true);
     expect(tries[6]).to.deep.equal({ ok: false, reason: 'rate_limited' });
-    const shutOut = await refused(served, { 'x-api-key': 'guess' });
-    expect([shutOut.status, shutOut.error.code]).to.deep.equal([429, 'auth_rate_limited']);
-    expect(shutOut.headers['retry-after']).to.equal('300');
+    const limited = await refused(served, { 'x-api-key': 'guess' });
+    expect([limited.status, limited.error.code]).to.deep.equal([429, 'auth_rate_limited']);
+    expect(limited.headers['retry-after']).to.equal('300');
     now += 300_001;
     expect(socket?.authenticate('guess')).to.deep.equal({ ok: false, reason: 'auth_failed' });
     expect(served.refusals.filter((refusal) => refusal.reason === 'auth_failed')).to.have.length(6);
     client.close();
   });
 
-  it('locks no good key out of an address from which others send wrong ones', async () => {
+  it('accepts a valid key from an address from which others send wrong ones', async () => {
     const principals = [{ key: 'new', id: 'new', claims: {} }];
     const served = await serve([upgradeRoute()], { apiKey: 'k', principals });
     for (let wrong = 0; wrong < 5; wrong += 1) await refused(served, { 'x-api-key': `wrong ${wrong}` });
@@ -257,7 +257,7 @@ describe('WebSockets', () => {
     expect(socket.admit(principal)).to.equal(0);
   });
 
-  it('lets the route itself refuse an upgrade', async () => {
+  it('lets the route refuse an upgrade', async () => {
     const served = await serve([
       upgradeRoute({ before: () => ({ status: 409, body: { error: { code: 'full' } } }) }),
       route(
@@ -272,7 +272,7 @@ describe('WebSockets', () => {
     });
   });
 
-  it('answers an ordinary request to a socket with 426, and an upgrade of anything else with 400', async () => {
+  it('answers an ordinary request to a socket route with 426, and an upgrade of another route with 400', async () => {
     const served = await serve([upgradeRoute(), route({ path: '/chats' }, () => ({ body: [] }))]);
     const plain = await ask(served, '/ws');
     expect(plain.status).to.equal(426);

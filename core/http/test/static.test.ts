@@ -63,7 +63,7 @@ describe('static folders', () => {
     expect([big.headers['content-length'], big.text.length]).to.deep.equal(['700000', 700_000]);
   });
 
-  it('answers 304 to a client that has the file', async () => {
+  it('answers 304 to a client that has the current file', async () => {
     const { headers } = await ask(served, '/assets/app.js');
     const status = async (sent: Record<string, string>) =>
       (await ask(served, '/assets/app.js', { headers: sent })).status;
@@ -103,7 +103,7 @@ describe('static folders', () => {
     }
   });
 
-  it('serves no file that is outside the folder, hidden, or behind a link that leads out', async () => {
+  it('serves no file that is outside the folder, hidden, or behind a link that leads outside', async () => {
     const attempts = [
       '/../secret.txt',
       '/assets/../../secret.txt',
@@ -139,7 +139,7 @@ describe('static folders', () => {
     expect((await ask(served, '/%zz')).status).to.equal(400);
   });
 
-  it('answers 404 when the folder itself is not there', async () => {
+  it('answers 404 when the folder does not exist', async () => {
     served.server.mount([
       route({ path: '/', kind: 'static' }, { folder: join(root, 'nowhere'), fallback: 'index.html' }),
     ]);
@@ -147,7 +147,7 @@ describe('static folders', () => {
     expect([answer.status, answer.json.error.code]).to.deep.equal([404, 'not_found']);
   });
 
-  it('hints at a disabled console only where its page would be', async () => {
+  it('hints at a disabled console only at the path of its page', async () => {
     const disabled = route({ path: '/', kind: 'static' }, { folder: root }, { enabled: false, plugin: 'console' });
     served.server.mount([disabled]);
     expect((await ask(served, '/', { headers: html })).json.error.hint).to.equal('plugin console is disabled');

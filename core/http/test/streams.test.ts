@@ -29,7 +29,7 @@ const open = (served: Served, path: string): Promise<IncomingMessage> =>
 describe('event streams', () => {
   afterEach(stopAll);
 
-  it('sends the head at once and each event alone', async () => {
+  it('sends the head immediately and each event separately', async () => {
     let proceed: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       proceed = resolve;
@@ -86,7 +86,7 @@ describe('event streams', () => {
     expect(served.lines.join()).to.include('internal_error').and.not.to.include('canary');
   });
 
-  it('ends a stream that was aborted and does not end with an error in the envelope of the mount, once', async () => {
+  it('ends an aborted stream that does not end by itself with one error in the envelope of the mount', async () => {
     const aborts: AbortController[] = [];
     let begun = 0;
     const stopping = new MortiseError('plugin_stopping', 'It is being stopped.', { status: 503 });
@@ -172,7 +172,7 @@ describe('event streams', () => {
     expect((await ask(quiet, '/s')).text).to.equal('data: 1\n\n');
   });
 
-  it('sends what the route gives in place of comments, or nothing', async () => {
+  it('sends the keep-alive text of the route instead of comments, or none', async () => {
     async function* events() {
       await new Promise((resolve) => setTimeout(resolve, 130));
       yield 'data: 1\n\n';
@@ -189,7 +189,7 @@ describe('event streams', () => {
     expect((await ask(served, '/silent')).text).to.equal('data: 1\n\n');
   });
 
-  it('keeps the type that a route gives to its events', async () => {
+  it('keeps the content type that a route sets for its events', async () => {
     async function* events() {
       yield 'data: 1\n\n';
     }
@@ -212,7 +212,7 @@ describe('event streams', () => {
     expect(text).to.equal('data: 1\n\ndata: {"error":{"code":"broken","message":"It broke."}}\n\n');
   });
 
-  it('returns the iterator and aborts the signal when the client leaves', async () => {
+  it('returns the iterator and aborts the signal when the client disconnects', async () => {
     const seen = { sent: 0, ended: false };
     let signal: AbortSignal | undefined;
     const served = await serve([
@@ -229,7 +229,7 @@ describe('event streams', () => {
     expect(signal?.reason).to.include({ code: 'client_closed' });
   });
 
-  it('waits for a reader that is slow', async () => {
+  it('waits for a slow reader', async () => {
     const seen = { sent: 0, ended: false };
     const chunk = `data: ${'x'.repeat(64 * 1024)}\n\n`;
     const served = await serve([route({ path: '/s' }, () => sse(forever(chunk, seen)))]);
@@ -247,12 +247,12 @@ describe('event streams', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(seen.sent).to.equal(stuckAt);
     socket.resume();
-    await until('the writer goes on', () => seen.sent > stuckAt + 20);
+    await until('the writer continues', () => seen.sent > stuckAt + 20);
     socket.destroy();
     await until('the iterator was returned', () => seen.ended);
   });
 
-  it('disconnects a client that reads nothing of a stream or of a large answer', async () => {
+  it('disconnects a client that does not read a stream or a large answer', async () => {
     const seen = { sent: 0, ended: false };
     const signals: AbortSignal[] = [];
     const served = await serve(
@@ -272,7 +272,7 @@ describe('event streams', () => {
       socket.pause();
       return socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`) && socket;
     });
-    await until('both are given up', () => served.lines.length === 2);
+    await until('both are disconnected', () => served.lines.length === 2);
     expect(served.lines.join()).to.match(/slow_reader.*slow_reader/);
     expect(seen.ended).to.equal(true);
     expect(signals[0]?.reason).to.include({ code: 'slow_reader' });
@@ -289,7 +289,7 @@ describe('event streams', () => {
     for (const answer of answers) expect(answer.text === expected).to.equal(true);
   });
 
-  it('does not run a stream for HEAD, and streams bytes that are no events', async () => {
+  it('does not run a stream for HEAD, and streams bytes that are not events', async () => {
     const seen = { sent: 0, ended: false };
     const served = await serve([
       route({ path: '/s' }, () => sse(forever('x', seen))),
@@ -308,7 +308,7 @@ describe('event streams', () => {
     expect(bytes.text).to.equal('\u0001\u0002\u0003\u0004');
   });
 
-  it('aborts the signal of a handler whose client leaves before the answer', async () => {
+  it('aborts the signal of a handler whose client disconnects before the answer', async () => {
     let signal: AbortSignal | undefined;
     const served = await serve([
       route({ path: '/wait' }, (_, ctx) => {
@@ -324,7 +324,7 @@ describe('event streams', () => {
     await until('the request is logged', () => served.lines.length === 2);
     const lines = served.lines.map((line) => JSON.parse(line) as [object, string]);
     expect(lines.find(([, text]) => text === 'request')?.[0]).to.include({ status: 499, code: 'client_closed' });
-    // Clients leave often: that is no failure, and has no stack in the log.
+    // Clients disconnect often: that is not a failure, and is logged without a stack.
     expect(lines.find(([, text]) => text !== 'request')?.[1]).to.equal('a client left');
     expect(served.lines.join()).to.not.contain('frames');
   });

@@ -12,7 +12,7 @@ const refusal: EnvelopeTemplate = {
   hint: '{hint}',
 };
 
-/** Mounts as manifests declare them: one for each form that a mount can have. */
+/** Mounts as manifests declare them, one of each kind. */
 export const testMounts: readonly ManifestMount[] = [
   { name: 'files', badEscape: { code: 'invalid_path', message: 'invalid workspace file path' } },
   {

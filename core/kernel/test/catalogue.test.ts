@@ -56,7 +56,7 @@ describe('the plugin folders', () => {
     });
   }
 
-  it('skip a folder that holds only the contract of a deleted plugin', async () => {
+  it('skip a folder that contains only the contract of a deleted plugin', async () => {
     await put('deleted');
     await mkdir(join(folder, 'deleted', 'contract'));
     expect(await entry('deleted')).to.equal(undefined);

@@ -72,7 +72,7 @@ describe('contributions of a key pattern', () => {
     expect(codeOf(() => host.contribute('tool', 'mcp__b', tool))).to.equal('contribution_invalid');
   });
 
-  it('are refused outside the pattern, twice, in a wrong shape, and when another plugin has the key', async () => {
+  it('are refused outside the pattern, with a duplicate key, with a wrong type, and when another plugin has the key', async () => {
     await boot(echoPlugin('mcp_taken'));
     expect(codeOf(() => host.contribute('tool', 'other', tool))).to.equal('contribution_undeclared');
     host.contribute('tool', 'mcp__a', tool);
@@ -110,7 +110,7 @@ describe('contributions of a key pattern', () => {
 });
 
 describe('facts of a contribution', () => {
-  it('cannot be changed by readers, nor by their own plugin after the check', async () => {
+  it('cannot be changed by readers, or by their own plugin after the check', async () => {
     const inputSchema = { type: 'object', properties: { text: { type: 'string' } } };
     const made = makeKernel(
       [
@@ -180,7 +180,7 @@ describe('watch()', () => {
     expect(made.kernel.services.watcherCount()).to.equal(0);
   });
 
-  it('returns no service of a plugin that the manifest does not name', async () => {
+  it('returns no service of a plugin that is not in the manifest', async () => {
     let current: () => unknown = () => 'never asked';
     made = makeKernel(
       [
@@ -240,7 +240,7 @@ describe('a synchronous pipeline', () => {
       [1, 0],
       [1, 1],
     ]);
-    // What shows only after the pass is on the same account.
+    // A failure that shows only after the pass is counted for the same plugin.
     before[0]?.failed();
     expect(made.kernel.registry.all('gate-stage')[0]?.stats).to.include({ calls: 1, errors: 1 });
     const { revision } = pipeline;
@@ -274,9 +274,9 @@ describe('an invalid argument of a plugin', () => {
     ['on("alert")', (host) => host.on('alert', nothing)],
   ] as const satisfies readonly (readonly [string, (host: StartHost) => unknown])[]) {
     it(`is refused at the call: ${where}`, async () => {
-      const said = await problemOf({ key: 'wrong', register() {}, start: (host) => void start(host) });
-      expect(said).to.match(/^failed contribution_invalid: /);
-      expect(said).to.contain(`host.${where} is wrong: its callback is null, not a function`);
+      const message = await problemOf({ key: 'wrong', register() {}, start: (host) => void start(host) });
+      expect(message).to.match(/^failed contribution_invalid: /);
+      expect(message).to.contain(`host.${where} is wrong: its callback is null, not a function`);
     });
   }
 });

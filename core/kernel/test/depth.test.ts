@@ -41,7 +41,7 @@ describe('calls within calls', () => {
     await call(63);
   });
 
-  it('are refused when they branch without end, while the memory stays small', async () => {
+  it('are refused when they branch endlessly, while memory use stays small', async () => {
     let open = 0;
     let most = 0;
     let calls = 0;
@@ -67,7 +67,7 @@ describe('calls within calls', () => {
     expect(await call(8)).to.be.an('object');
   });
 
-  it('end with a code when two plugins call each other for ever, while others are served', async () => {
+  it('end with a code when two plugins call each other endlessly, while others are served', async () => {
     let open = 0;
     let most = 0;
     const calls = (key: string, other: string) =>

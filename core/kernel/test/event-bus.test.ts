@@ -5,7 +5,7 @@ import { makeKernel, plugin } from './kernel-fixture.js';
 const alert = { source: 'test:it', severity: 'low', code: 'it', message: 'It.' } as const;
 
 describe('an awaited event', () => {
-  it('resolves when all listeners have finished, with their number and what failed', async () => {
+  it('resolves when all listeners have finished, with their number and their errors', async () => {
     const errors: unknown[] = [];
     const bus = new EventBus((error) => errors.push(error));
     expect(await bus.emitAwaited('alert', alert)).to.deep.equal({ listeners: 0, errors: [] });

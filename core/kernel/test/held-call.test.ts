@@ -106,7 +106,7 @@ describe('a held call', () => {
     expect(codes()).to.deep.equal(['ok']);
   });
 
-  it('has a time limit that counts from its begin', async () => {
+  it('has a time limit that starts with the call', async () => {
     let letGo: () => void = () => undefined;
     await boot(() => new Promise<void>((resolve) => (letGo = resolve)));
     const held = hold(60);

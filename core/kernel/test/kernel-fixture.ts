@@ -18,10 +18,10 @@ export interface MadePlugin {
   readonly definition: PluginDefinition | (() => unknown);
 }
 
-/** What the host of such a kernel knows to be a secret. */
+/** A secret that the host of such a kernel knows. */
 export const knownSecret = 'kanarienvogel-4711';
 
-/** A kernel with plugins from memory and nothing else: no files, no database, no port. */
+/** A kernel with plugins from memory, without files, database and port. */
 export function makeKernel(plugins: readonly MadePlugin[], enabled: readonly string[], more: Partial<KernelDeps> = {}) {
   const entries = plugins.map(entryOf);
   const lines: string[] = [];
@@ -95,7 +95,7 @@ export function makeKernel(plugins: readonly MadePlugin[], enabled: readonly str
 
 export type MadeKernel = ReturnType<typeof makeKernel>;
 
-/** A plugin that contributes one echo tool named after it and notes what happens to it. */
+/** A plugin that contributes one echo tool with its name and records its lifecycle. */
 export function echoPlugin(
   key: string,
   options: { requires?: readonly string[]; start?: (host: StartHost) => void | Promise<void>; notes?: string[] } = {},
@@ -124,7 +124,7 @@ export function echoPlugin(
   };
 }
 
-/** A plugin from its two functions; its manifest lists what the test says. */
+/** A plugin from its two functions, with the manifest members of the test. */
 export function plugin(
   manifest: MadePlugin['manifest'],
   parts: Partial<Omit<PluginDefinition, 'key'>> = {},

@@ -23,7 +23,7 @@ const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 
 describe('a leased call', () => {
   let made: MadeKernel;
-  /** What the monotonic clock is ahead of the real one. */
+  /** Milliseconds by which the monotonic clock is ahead of the real one. */
   let ahead = 0;
   afterEach(() => made.stop());
 
@@ -48,7 +48,7 @@ describe('a leased call', () => {
   const leases = (key: string) => made.kernel.plugins.record(key)?.run?.leases;
   const stats = (key: string) => made.kernel.registry.find('tool', key)?.stats;
 
-  it('is counted while it lasts, and timed when it ends', async () => {
+  it('is counted while it runs, and timed when it ends', async () => {
     let finish: (value: object) => void = () => undefined;
     await boot(withTool('it', () => new Promise((resolve) => (finish = resolve))));
     const pending = call('it');
@@ -73,7 +73,7 @@ describe('a leased call', () => {
     }
   });
 
-  it('passes on what the plugin throws, and counts it', async () => {
+  it('passes on errors of the plugin, and counts them', async () => {
     await boot(
       withTool('throws', () => {
         throw new Error('at once');
@@ -108,7 +108,7 @@ describe('a leased call', () => {
     expect(stats('slow')?.errors).to.equal(1);
   });
 
-  it('ends immediately when its caller leaves, without a failure of the plugin', async () => {
+  it('ends immediately when its caller aborts, without a failure of the plugin', async () => {
     let finish: (value: object) => void = () => undefined;
     await boot(withTool('deaf', () => new Promise((resolve) => (finish = resolve))));
     const caller = new AbortController();
@@ -121,7 +121,7 @@ describe('a leased call', () => {
     expect([stats('deaf')?.calls, stats('deaf')?.errors]).to.deep.equal([1, 0]);
   });
 
-  it('is not begun for a caller that has left', async () => {
+  it('is not begun for a caller that has aborted', async () => {
     let begun = false;
     await boot(
       withTool('it', () => {
@@ -210,9 +210,9 @@ describe('a leased call', () => {
   it('counts no fault of a slow plugin whose callers are impatient', async () => {
     await boot(withTool('slow', () => new Promise(() => undefined)));
     const left = new AbortController();
-    const gone = call('slow', { signal: left.signal }).catch((error: unknown) => error);
+    const aborted = call('slow', { signal: left.signal }).catch((error: unknown) => error);
     left.abort();
-    expect(await gone).to.include({ code: 'call_aborted' });
+    expect(await aborted).to.include({ code: 'call_aborted' });
     expect(await call('slow', { timeoutMs: 1 }).catch((error: unknown) => error)).to.include({ code: 'call_timeout' });
     ahead += patienceMs;
     await call('slow', { timeoutMs: 1 }).catch(() => undefined);
@@ -224,7 +224,7 @@ describe('a leased call', () => {
   const never = () => new Promise<never>(() => undefined);
   const lastFault = (key: string) => made.kernel.plugins.record(key)?.lastFault?.code;
 
-  /** A plugin that calls others, and what it does with a tool it is lent. */
+  /** A plugin that calls others, with the function that it runs on a leased tool. */
   async function bootWithCaller(run: Run): Promise<StartHost['points']> {
     let points: StartHost['points'] | undefined;
     const caller = plugin(
@@ -240,7 +240,7 @@ describe('a leased call', () => {
     return points;
   }
 
-  it('counts the fault of a caller that goes on after the plugin has answered', async () => {
+  it('counts the fault of a caller that continues after the plugin has answered', async () => {
     const points = await bootWithCaller(async () => ({}));
     const linger = (it: Tool, ctx: CallContext) => Promise.resolve(it.run({}, ctx as never)).then(never);
     await points.call('tool', 'it', linger, { timeoutMs: 1 }).catch(() => undefined);
@@ -273,7 +273,7 @@ describe('a leased call', () => {
     }
   });
 
-  it('wraps a contribution with all its members, also those of a class and its state', async () => {
+  it('wraps a contribution with all its members, including those of a class and its state', async () => {
     class Counter implements Tool {
       readonly summary = 'Counts.';
       readonly audience = ['mcp'] as const;

@@ -3,7 +3,7 @@ import type { ManifestPoint } from '../../sdk/manifest.js';
 import type { Points } from '../../sdk/points.js';
 import { type MadeKernel, type MadePlugin, makeKernel, plugin } from './kernel-fixture.js';
 
-/** Points that no type of the platform knows. */
+/** Points without a type in the platform. */
 interface AnyPoints {
   keys(point: string): readonly string[];
   list(point: string): readonly { readonly key: string; readonly facts: object; readonly active: boolean }[];
@@ -48,7 +48,7 @@ describe('an extension point that a plugin opens', () => {
     await made.kernel.boot();
   };
 
-  it('takes contributions of other plugins, each call a counted lease', async () => {
+  it('accepts contributions of other plugins, and counts each call as a lease', async () => {
     await boot([greeter('english'), owner()]);
     expect(points().keys('greeting')).to.deep.equal(['english']);
     expect(await points().call('greeting', 'english', (value) => value.greet('Ada'))).to.equal('Hello Ada');
@@ -98,7 +98,7 @@ describe('an extension point that a plugin opens', () => {
     ]);
   });
 
-  it('is unknown where no installed plugin opens it, even if its owner is optional', async () => {
+  it('is unknown if no installed plugin opens it, even if its owner is optional', async () => {
     await boot([greeter('english', undefined, { optional: ['hall'] })]);
     expect(made.state('english')).to.equal('blocked point_unknown');
     expect(points().keys('greeting')).to.deep.equal([]);

@@ -33,7 +33,7 @@ const route = (path: string, method: string | readonly string[] = 'GET') => ({
 });
 
 describe('the plan', () => {
-  it('orders every plugin after all that it requires', () => {
+  it('orders every plugin after its requirements', () => {
     const { tiers, order } = plan([
       { key: 'top', requires: ['middle', 'base'] },
       { key: 'middle', requires: ['base'] },
@@ -43,18 +43,18 @@ describe('the plan', () => {
     expect(order).to.deep.equal(['base', 'middle', 'top']);
   });
 
-  it('leaves out disabled plugins and those that require them', () => {
+  it('excludes disabled plugins and their dependants', () => {
     const { codes } = plan([{ key: 'a', requires: ['b'] }, { key: 'b' }, { key: 'c', requires: ['a'] }], {
       enabled: new Set(['a', 'c']),
     });
     expect(codes).to.deep.equal({ a: 'dependency_disabled', c: 'dependency_not_active' });
   });
 
-  it('says which plugin is missing', () => {
+  it('names the missing plugin', () => {
     expect(plan([{ key: 'a', requires: ['gone'] }]).message('a')).to.include('"gone"');
   });
 
-  it('knows the mounts of a plugin and of those it requires or has in optional', () => {
+  it('includes the mounts of a plugin and of its required and optional plugins', () => {
     const mounted = (key: string, more: Partial<PluginManifest> = {}): Facts => ({
       key,
       permissions: { routes: [{ name: key, kind: 'http', path: `/${key}`, auth: 'public', mount: 'rest' }] },
@@ -76,7 +76,7 @@ describe('the plan', () => {
     expect(message('stranger')).to.include('"rest"');
   });
 
-  it('keeps out plugins that declare the schema of another one, but no shipped plugin', () => {
+  it('blocks plugins that declare the schema of another one, except shipped plugins', () => {
     const uses = (key: string, schema: string) => ({ key, permissions: { schemas: [schema] } });
     const made = [
       uses('ledger', 'books'),
@@ -109,7 +109,7 @@ describe('the plan', () => {
     expect(codes).to.deep.equal({ a: 'dependency_not_active', b: null, gone: 'plugin_missing' });
   });
 
-  it('spreads a problem to all that depend on it, and to nothing else', () => {
+  it('spreads a problem to all dependants, and to no other plugin', () => {
     const { codes } = plan(
       [{ key: 'bad' }, { key: 'near', requires: ['bad'] }, { key: 'far', requires: ['near'] }, { key: 'other' }],
       { ownProblem: ({ key }) => (key === 'bad' ? problem('safe_mode') : null) },
@@ -214,7 +214,7 @@ describe('the plan', () => {
       expect(with2('/chats/:chat_id/history')).to.deep.equal({ one: null, two: null });
     });
 
-    it('counts services, and patterns that are equal', () => {
+    it('includes services and equal patterns', () => {
       expect(
         plan([
           { key: 'one', provides: ['audit'] },

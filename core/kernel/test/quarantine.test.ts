@@ -7,7 +7,7 @@ import { until } from '../../sdk/testing/until.js';
 import type { Suspect } from '../deps.js';
 import { echoPlugin, knownSecret, type MadeKernel, makeKernel, plugin } from './kernel-fixture.js';
 
-describe('a plugin that fails again and again', () => {
+describe('a plugin that fails repeatedly', () => {
   let made: MadeKernel;
   let now = 0;
   afterEach(() => made.stop());
@@ -109,7 +109,7 @@ describe('a plugin that fails again and again', () => {
     expect(made.state('bad')).to.equal('active');
   });
 
-  it('stays out while others are toggled', async () => {
+  it('stays in quarantine while others are toggled', async () => {
     await boot(echoPlugin('bad'), echoPlugin('other'));
     fail(5);
     await until(() => made.state('bad').startsWith('quarantined'));
@@ -176,7 +176,7 @@ describe('a plugin that fails again and again', () => {
     await until(() => made.state('bad') === 'quarantined repeated_faults');
   });
 
-  it('fails alone at its start, and only a restart tries again', async () => {
+  it('fails alone at its start, and is retried only by a restart', async () => {
     let starts = 0;
     await boot(
       echoPlugin('bad', {
@@ -209,7 +209,7 @@ describe('a plugin that the boot journal names', () => {
     return undefined;
   };
 
-  it('is left out until it is released', async () => {
+  it('is not started until it is released', async () => {
     await suspected({ code: 'boot_crash', detail: 'start', sure: true }, false);
     await made.kernel.boot();
     expect([made.state('bad'), made.state('other')]).to.deep.equal(['quarantined boot_crash', 'active']);
@@ -224,7 +224,7 @@ describe('a plugin that the boot journal names', () => {
     expect(made.state('bad')).to.equal('active');
   });
 
-  it('is left out, required or not, when it is the only suspect', async () => {
+  it('is not started, required or not, when it is the only suspect', async () => {
     await suspected({ code: 'boot_crash', detail: 'start', sure: true }, true);
     await made.kernel.boot();
     expect(made.state('bad')).to.equal('quarantined boot_crash');

@@ -33,7 +33,7 @@ describe('the registry', () => {
           const copy = [...reader];
           if (add) registry.swap(own, new Set());
           else registry.swap([], new Set(own));
-          expect(reader, 'what a reader holds').to.deep.equal(copy);
+          expect(reader, 'the snapshot of a reader').to.deep.equal(copy);
           if (add) held.set(plugin, own);
           else held.delete(plugin);
           look();
@@ -83,7 +83,7 @@ describe('publishing', () => {
   let kernel: MadeKernel;
   afterEach(() => kernel.stop());
 
-  it('shows nothing of a plugin before its start is over, and then all of it, from register and from start', async () => {
+  it('shows no contribution of a plugin before its start has ended, and then all of register and start', async () => {
     let finish: () => void = () => undefined;
     const tool = { summary: 'It.', audience: ['mcp'] as const, inputSchema: { type: 'object' }, run: () => ({}) };
     kernel = makeKernel(

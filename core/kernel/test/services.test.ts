@@ -23,7 +23,7 @@ describe('a service', () => {
   let made: MadeKernel | undefined;
   afterEach(() => made?.stop());
 
-  it('runs on the account of the plugin that provides it, with the timers it starts', async () => {
+  it('is attributed to its provider, including the timers it starts', async () => {
     const seen: [string, string | undefined][] = [];
     const look = (where: string) => seen.push([where, currentPlugin()]);
     const audit = {
@@ -65,7 +65,7 @@ describe('a service', () => {
     expect(service).to.be.instanceOf(Counter);
   });
 
-  it('run the functions of their parts on the account of the provider as well, with the timers that they start', async () => {
+  it('attributes the functions of its members to the provider as well, including their timers', async () => {
     class Rows {
       readonly #rows = ['one'];
       whose(): string {

@@ -23,7 +23,7 @@ describe('a shutdown', () => {
     expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
   });
 
-  it('lets a call finish that can before the deadline', async () => {
+  it('lets calls finish before the deadline', async () => {
     let finish: (value: object) => void = () => undefined;
     const made = makeKernel([slow('slow', (resolve) => (finish = resolve))], ['slow']);
     await made.kernel.boot();
@@ -79,13 +79,13 @@ describe('a shutdown', () => {
     expect(Date.now() - from).to.be.within(325, 480);
     expect(untils[0]).to.be.within(from + 325, from + 425);
     expect(made.kernel.plugins.record('fails')?.lastFault).to.include({ code: 'drain_failed' });
-    // The limit is the process's: who does not keep it is named, not blamed.
+    // The limit is that of the process: a plugin that exceeds it is reported, without a fault.
     expect(made.kernel.plugins.record('hangs')?.lastFault).to.equal(null);
     expect(await made.kernel.shutdown(from + 600)).to.deep.equal([{ plugin: 'hangs', what: 'drain()' }]);
     await made.stop();
   });
 
-  it('ends by its deadline, whatever calls, stops and disposals hang', async () => {
+  it('ends by its deadline, even if calls, stops and disposals hang', async () => {
     const hanging = (key: string, requires: readonly string[]) =>
       plugin(
         { key, requires, contributes: { tool: [key] } },
@@ -107,7 +107,7 @@ describe('a shutdown', () => {
       made.kernel.points.call('tool', key, (tool) => tool.run({}, {} as never)).catch(() => undefined);
     const from = performance.now();
     const unfinished = await made.kernel.shutdown(Date.now() + 600);
-    // Each of the three, one after the other, gets a little even past the deadline.
+    // Each of the three sequential steps gets a minimum of time even after the deadline.
     expect(performance.now() - from).to.be.lessThan(4_500);
     expect(made.control.list().map((row) => row.state)).to.deep.equal(['disabled', 'disabled', 'disabled']);
     const named = unfinished.map(({ plugin: key, what }) => `${key} ${what}`);

@@ -14,7 +14,7 @@ describe('spans of calls', () => {
   let made: MadeKernel;
   afterEach(() => made.stop());
 
-  it('follow a call from plugin to plugin, and are not made for unsampled traces', async () => {
+  it('follow a call from plugin to plugin, and are not created for unsampled traces', async () => {
     const spans: Recorded[] = [];
     const start = (name: string, parent: { traceId: string; spanId: string }): SpanHandle => {
       const spanId = String(spans.length + 1).padStart(16, '0');
@@ -52,7 +52,7 @@ describe('spans of calls', () => {
       { name: 'tool outer', parent: 'b'.repeat(16), ended: true },
       { name: 'tool inner', parent: spans[0]?.spanId, ended: true },
     ]);
-    // The code of the failure, never its text.
+    // The code of the error, never its message.
     expect(JSON.stringify(spans[1])).to.contain('call_failed').and.not.contain('"no"');
   });
 });

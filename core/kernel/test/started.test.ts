@@ -75,7 +75,7 @@ describe('what start() returns', () => {
     await made.stop();
   });
 
-  it('is stopped when what the plugin adds cannot be published', async () => {
+  it('is stopped when the contributions of the plugin cannot be published', async () => {
     const seen: string[] = [];
     const tool = {
       summary: 'One.',

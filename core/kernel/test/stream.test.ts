@@ -47,7 +47,7 @@ describe('a leased stream', () => {
     yield 'two';
   }
 
-  it('lasts until the plugin is at its end', async () => {
+  it('lasts until the plugin ends it', async () => {
     await boot(words);
     const seen: [string, number | undefined][] = [];
     for await (const word of read()) seen.push([word, open()]);
@@ -64,7 +64,7 @@ describe('a leased stream', () => {
     expect(open()).to.equal(0);
   });
 
-  it('is closed when the reader leaves, and that is no failure', async () => {
+  it('is closed when the reader stops, which is not a failure', async () => {
     let closed = false;
     await boot(async function* () {
       try {
@@ -78,7 +78,7 @@ describe('a leased stream', () => {
     expect([closed, stats()?.calls, stats()?.errors]).to.deep.equal([true, 1, 0]);
   });
 
-  it('ends with what the plugin throws, which is a failure', async () => {
+  it('ends with the error of the plugin, which is a failure', async () => {
     await boot(async function* () {
       yield 'one';
       throw new Error('lost for words');
@@ -98,11 +98,11 @@ describe('a leased stream', () => {
     expect([open(), stats()?.errors]).to.deep.equal([0, 1]);
   });
 
-  it('ends for the reader when its caller leaves, and for the plugin when its iterator ends', async () => {
-    let goOn: () => void = () => undefined;
+  it('ends for the reader when its caller aborts, and for the plugin when its iterator ends', async () => {
+    let resume: () => void = () => undefined;
     await boot(async function* () {
       yield 'one';
-      await new Promise<void>((resolve) => (goOn = resolve));
+      await new Promise<void>((resolve) => (resume = resolve));
       yield 'two';
     });
     const caller = new AbortController();
@@ -112,11 +112,11 @@ describe('a leased stream', () => {
     caller.abort();
     expect(await next).to.equal('call_aborted');
     expect(open()).to.equal(1);
-    goOn();
+    resume();
     await until(() => open() === 0);
   });
 
-  it('does not keep a plugin from stopping while the reader is busy elsewhere', async () => {
+  it('does not delay the stop of a plugin while the reader is busy elsewhere', async () => {
     let closed = false;
     await boot(
       async function* () {

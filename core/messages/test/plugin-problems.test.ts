@@ -3,7 +3,7 @@ import { type ProblemCode, problem } from '../plugin-problems.js';
 
 const issues = [{ path: '/limit', message: 'must be a number' }];
 
-/** Every row with arguments as the kernel gives them; a new row without an entry here does not compile. */
+/** Every row with arguments like those of the kernel; a new row without an entry here does not compile. */
 const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
   manifest_unreadable: problem('manifest_unreadable', 'echo/plugin.json', 'there is none'),
   manifest_not_json: problem('manifest_not_json', 'echo/plugin.json', 'Unexpected token'),
@@ -56,7 +56,7 @@ const rendered: Readonly<Record<ProblemCode, ReturnType<typeof problem>>> = {
 
 describe('the reasons why a plugin is not active', () => {
   for (const [code, shown] of Object.entries(rendered)) {
-    it(`say what happened and what to do: ${code}`, () => {
+    it(`name the cause and the fix: ${code}`, () => {
       expect(shown.code).to.equal(code);
       expect(shown.message).to.match(/^[A-Z"/a-z].*\.$/s);
       expect(shown.message, 'one full stop').not.to.match(/\.\.$/);
@@ -65,7 +65,7 @@ describe('the reasons why a plugin is not active', () => {
     });
   }
 
-  it('name the command to run as it is typed', () => {
+  it('name the exact command to run', () => {
     expect(rendered.dependency_disabled.hint).to.equal('mortise plugin enable echo');
   });
 });

@@ -33,7 +33,7 @@ describe('the boot journal', () => {
     expect(afterCrash().suspect('late')).to.equal(undefined);
   });
 
-  it('names no plugin after a crash in which none ran', () => {
+  it('names no plugin after a crash in which no plugin ran', () => {
     BootJournal.open(file).note('good', 'import')();
     expect(afterCrash().suspect('good')).to.equal(undefined);
   });
@@ -55,7 +55,7 @@ describe('the boot journal', () => {
     expect([next.suspect('one')?.sure, next.suspect('two')?.sure]).to.deep.equal([false, false]);
   });
 
-  it('prefers code that runs to a start that waits', () => {
+  it('prefers running code to a waiting start', () => {
     const journal = BootJournal.open(file);
     journal.note('waits', 'waiting');
     journal.note('runs', 'start');
@@ -98,7 +98,7 @@ describe('the boot journal', () => {
     expect(BootJournal.open(file).suspect('bad')).to.equal(undefined);
   });
 
-  it('calls it a crash loop after two known crashes in a row, also when the boot was complete', () => {
+  it('reports a crash loop after two known crashes in a row, even after a complete boot', () => {
     BootJournal.open(file).complete();
     const first = afterCrash();
     expect(first.crashLoop).to.equal(false);
@@ -106,7 +106,7 @@ describe('the boot journal', () => {
     expect(afterCrash().crashLoop).to.equal(true);
   });
 
-  it('never calls it a crash loop when the process may have been killed from outside', () => {
+  it('never reports a crash loop when the process may have been killed from outside', () => {
     for (let end = 1; end <= 20; end += 1) {
       const journal = BootJournal.open(file);
       expect(journal.crashLoop).to.equal(false);
@@ -158,7 +158,7 @@ describe('the boot journal', () => {
     expect(next.crashLoop).to.equal(false);
   });
 
-  it('starts empty from a torn or foreign file, and leaves no other file behind', () => {
+  it('starts empty from a truncated or foreign file, and leaves no other file behind', () => {
     for (const text of ['', '{"suspects":', '[]', 'null', '{"current":7,"waiting":{},"suspects":[],"named":"x"}']) {
       writeFileSync(file, text);
       const journal = afterCrash();
@@ -168,7 +168,7 @@ describe('the boot journal', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).to.be.an('object');
   });
 
-  it('does not keep the platform from starting when it cannot be written', () => {
+  it('does not prevent the start of the platform when it cannot be written', () => {
     const journal = BootJournal.open(file);
     rmSync(folder, { recursive: true });
     expect(() => journal.note('it', 'start')()).not.to.throw();

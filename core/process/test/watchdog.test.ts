@@ -22,22 +22,24 @@ describe('the watchdog', function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** @returns how the process ended, and who is blamed for it. */
-  async function endOf(deed: string): Promise<{ readonly signal: unknown; readonly code: unknown; blamed?: string }> {
+  /** @returns how the process ended, and the code recorded for the suspected plugin */
+  async function endOf(
+    behaviour: string,
+  ): Promise<{ readonly signal: unknown; readonly code: unknown; blamed?: string }> {
     const stdio = ['inherit', 'inherit', 'ignore'] as const;
-    const child = spawn(process.execPath, [watched, folder, deed], { stdio: [...stdio] });
+    const child = spawn(process.execPath, [watched, folder, behaviour], { stdio: [...stdio] });
     others.push(child);
     const [code, signal] = await once(child, 'exit');
-    const suspect = BootJournal.open(join(folder, 'boot.json')).suspect('the-deed');
+    const suspect = BootJournal.open(join(folder, 'boot.json')).suspect('watched');
     return { code, signal, ...(suspect ? { blamed: suspect.code } : {}) };
   }
 
-  for (const [deed, does] of [
-    ['computes', 'computes for ever'],
-    ['sleeps', 'sleeps for ever in native code'],
+  for (const [behaviour, does] of [
+    ['computes', 'computes endlessly'],
+    ['sleeps', 'sleeps endlessly in native code'],
   ] as const) {
     it(`ends a process that ${does}, and names the plugin`, async () => {
-      const ended = await endOf(deed);
+      const ended = await endOf(behaviour);
       expect(ended).to.deep.equal({ code: null, signal: 'SIGABRT', blamed: 'blocked_event_loop' });
     });
   }
@@ -46,7 +48,7 @@ describe('the watchdog', function () {
     expect(await endOf('is-crowded')).to.deep.equal({ code: 0, signal: null });
   });
 
-  it('does not end a process that gets little processor time', async () => {
+  it('does not end a process that gets little CPU time', async () => {
     for (let count = 0; count < availableParallelism(); count += 1)
       others.push(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
     expect(await endOf('is-starved')).to.deep.equal({ code: 0, signal: null });
@@ -56,7 +58,7 @@ describe('the watchdog', function () {
 describe('the blocked time', () => {
   const at = (wall: number, waited: number) => ({ wall, waited });
 
-  it('is counted while the thread runs or sleeps, not while it waits for a processor', () => {
+  it('is counted while the thread runs or sleeps, not while it waits for a CPU', () => {
     expect(blockedFor(at(1_000, 50), at(2_000, 50), 5_000)).to.equal(1_000);
     expect(blockedFor(at(1_000, 50), at(2_000, 1_040), 5_000)).to.equal(10);
   });
@@ -65,7 +67,7 @@ describe('the blocked time', () => {
     expect(blockedFor(at(1_000, 0), at(2_000, 3_000), 5_000)).to.equal(-2_000);
   });
 
-  it('is limited while the reader itself did not run', () => {
+  it('is limited while the reader did not run', () => {
     expect(blockedFor(at(1_000, 0), at(60_000, 0), 2_000)).to.equal(2_000);
   });
 });

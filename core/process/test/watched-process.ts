@@ -3,8 +3,8 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { startWatchdog } from '../watchdog.js';
 
-/** A process with a watchdog, and what it does then: `node watched-process.js FOLDER DEED`. */
-const [folder = '', deed = ''] = process.argv.slice(2);
+/** A process with a watchdog and a selected behaviour: `node watched-process.js FOLDER BEHAVIOUR`. */
+const [folder = '', behaviour = ''] = process.argv.slice(2);
 const limitMs = 1_000;
 
 function compute(ms: number): void {
@@ -12,7 +12,7 @@ function compute(ms: number): void {
   while (performance.now() < until);
 }
 
-/** So many sockets that are always ready that the event loop hardly ever comes to its timers. */
+/** Keeps so many sockets ready that the event loop rarely runs its timers. */
 async function isCrowded(): Promise<void> {
   const pairs = 1_200;
   const end = performance.now() + 3 * limitMs;
@@ -39,8 +39,8 @@ async function isCrowded(): Promise<void> {
 }
 
 /**
- * Computes for less than half the limit, and waits for a processor most of the time: others want it more. On a machine
- * with much other work it ends after four times the limit, however little it has computed by then.
+ * Computes for less than half the limit, and mostly waits for a CPU because of its low priority. On a busy machine it
+ * ends after four times the limit, however little it has computed.
  */
 function isStarved(): void {
   setPriority(10);
@@ -52,7 +52,7 @@ function isStarved(): void {
   }
 }
 
-const deeds: Readonly<Record<string, () => void>> = {
+const behaviours: Readonly<Record<string, () => void>> = {
   computes: () => {
     for (;;);
   },
@@ -64,6 +64,6 @@ const deeds: Readonly<Record<string, () => void>> = {
 startWatchdog({
   seconds: limitMs / 1_000,
   journalFile: join(folder, 'boot.json'),
-  folders: () => new Map([['/watched-process.js', 'the-deed']]),
+  folders: () => new Map([['/watched-process.js', 'watched']]),
 });
-setTimeout(() => deeds[deed]?.(), 100);
+setTimeout(() => behaviours[behaviour]?.(), 100);

@@ -26,7 +26,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('makes late ticks one, and comes back to the grid', async () => {
+  it('merges late ticks, and returns to the grid', async () => {
     let elapsed = 0;
     const waits: number[] = [];
     let fire = (): void => {};
@@ -53,7 +53,7 @@ describe('the scheduler', () => {
     expect(runs).to.equal(2);
   });
 
-  it('never runs twice at once, and makes the ticks of a long run one run after it', async () => {
+  it('never overlaps runs, and merges the ticks during a long run into one run after it', async () => {
     const clock = createManualClock();
     const scheduler = createScheduler({ clock });
     const first = gate();
@@ -77,7 +77,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('goes on after a run that throws, and reports it', async () => {
+  it('continues after a run that throws, and reports it', async () => {
     const clock = createManualClock();
     const errors: unknown[] = [];
     const scheduler = createScheduler({ clock, onError: (error) => errors.push(error) });
@@ -89,7 +89,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('runs nothing after it was disposed, not even the run that waited for its turn', async () => {
+  it('runs nothing after it was disposed, not even a pending run', async () => {
     const clock = createManualClock();
     const scheduler = createScheduler({ clock });
     const held = gate();
@@ -106,7 +106,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('refuses an interval that is none', () => {
+  it('refuses an invalid interval', () => {
     const scheduler = createScheduler({ clock: createManualClock() });
     for (const ms of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => scheduler.every(ms, () => {}))
@@ -137,7 +137,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('never runs a cron schedule twice at once, and makes the slots of a long run one run after it', async () => {
+  it('never overlaps runs of a cron schedule, and merges the slots during a long run into one run after it', async () => {
     const scheduler = createScheduler();
     const first = gate();
     let runs = 0;
@@ -158,7 +158,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('reports what a cron run throws, and goes on', async () => {
+  it('reports errors of a cron run, and continues', async () => {
     const errors: unknown[] = [];
     const scheduler = createScheduler({ onError: (error) => errors.push(error) });
     scheduler.cron('0 0 1 1 *', 'UTC', () => Promise.reject(new Error('no')));
@@ -171,7 +171,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('unregisters a disposed cron schedule and does not run what it still requested', async () => {
+  it('unregisters a disposed cron schedule and drops its pending run', async () => {
     const scheduler = createScheduler();
     const before = getTasks().size;
     let runs = 0;
@@ -189,7 +189,7 @@ describe('the scheduler', () => {
     scheduler.dispose();
   });
 
-  it('refuses a bad expression or zone at once', () => {
+  it('refuses an invalid expression or zone immediately', () => {
     const scheduler = createScheduler({ clock: createManualClock() });
     for (const expression of ['nonsense', '0 0 31 2 *', '61 * * * *']) {
       expect(() => scheduler.cron(expression, 'UTC', () => {}))

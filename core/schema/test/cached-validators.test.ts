@@ -44,7 +44,7 @@ interface Report {
   readonly loaded: boolean;
 }
 
-/** What a process of its own says about the values. */
+/** Checks the values in a separate process. */
 function ask(folder: string | undefined, of: object = schema): Report {
   const input = JSON.stringify({ schema: of, values, folder });
   const args = ['--input-type=module', '--eval', program, join(built, 'index.js'), input];
@@ -61,7 +61,7 @@ describe('cached validators', () => {
   });
   afterEach(() => rm(home, { recursive: true, force: true }));
 
-  it('spare the next process the compiler, with the same results', () => {
+  it('are used by the next process instead of the compiler, with the same results', () => {
     const fresh = ask(undefined);
     const first = ask(folder);
     const second = ask(folder);
@@ -70,7 +70,7 @@ describe('cached validators', () => {
     expect([first.loaded, second.loaded]).to.deep.equal([true, false]);
   });
 
-  it('are found by the whole of their schema', () => {
+  it('are identified by their complete schema', () => {
     const strict = ask(folder);
     const lax = ask(folder, { ...schema, required: [], additionalProperties: true });
     expect(lax.answers).not.to.deep.equal(strict.answers);
@@ -89,7 +89,7 @@ describe('cached validators', () => {
     expect(await readdir(folder)).to.have.members(files);
   });
 
-  it('are not used where the folder is not writable', async () => {
+  it('are not used if the folder is not writable', async () => {
     await symlink('/dev/null', folder);
     expect(ask(folder).loaded).to.equal(true);
   });

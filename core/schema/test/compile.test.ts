@@ -20,7 +20,7 @@ function compiled(of: JsonSchema = schema) {
 }
 
 describe('a compiled schema', () => {
-  it('fills in defaults on a frozen copy and leaves the value given alone', () => {
+  it('fills in defaults on a frozen copy and does not change the given value', () => {
     const given = Object.freeze({ name: 'a', tags: Object.freeze(['x']) });
     const result = compiled().parse(given);
     expect(result).to.deep.equal({ ok: true, value: { name: 'a', tags: ['x'], count: 5, mode: 'file' } });
@@ -50,7 +50,7 @@ describe('a compiled schema', () => {
     ]);
   });
 
-  it('keeps what the keyword asked for', () => {
+  it('reports the schema of the violated keyword', () => {
     const [missing] = compiled().check({});
     expect(missing?.params).to.deep.equal({ missingProperty: 'name' });
   });
@@ -63,12 +63,12 @@ describe('a compiled schema', () => {
     [{ name: 'a', tags: ['x', 'x'] }, '/tags', 'must be a list of at most 3 entries without duplicates'],
     [{ name: 'a', 'co/unt': 1 }, '/co~1unt', 'is not a known name; known here: name, count, mode, tags, target, home'],
     [{ name: 'a', target: 7 }, '/target', 'must be text or an object'],
-    [{ name: 'a', target: {} }, '/target', 'has none of the allowed forms'],
+    [{ name: 'a', target: {} }, '/target', 'matches none of the allowed forms'],
     [{ name: 'a', home: 'nowhere' }, '/home', 'must be text in the form uri'],
     [7, '', 'must be an object'],
   ];
   for (const [value, path, message] of sentences) {
-    it(`says plainly: ${path} ${message}`, () => {
+    it(`reports in words: ${path} ${message}`, () => {
       expect(
         compiled()
           .check(value)
@@ -83,7 +83,7 @@ describe('a compiled schema', () => {
     expect(numbers.check(new Array(20).fill(1))).to.have.length(20);
   });
 
-  it('takes members named like parts of a prototype as data', () => {
+  it('treats members with names of a prototype as data', () => {
     const issues = compiled().check(JSON.parse('{"name":"a","__proto__":{"x":1},"constructor":2}'));
     expect(issues.map((issue) => issue.path)).to.deep.equal(['/__proto__', '/constructor']);
   });
@@ -111,7 +111,7 @@ describe('a compiled schema', () => {
     });
   }
 
-  it('knows every keyword of draft 2020-12', () => {
+  it('supports every keyword of draft 2020-12', () => {
     const everyKeyword: JsonSchema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: 'https://example.test/every-keyword',
@@ -176,7 +176,7 @@ describe('a compiled schema', () => {
     });
   });
 
-  it('takes unknown keywords of another system when asked to', () => {
+  it('accepts unknown keywords of another system on request', () => {
     const foreign = createSchemaCompiler().compile(
       { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', markdownDescription: 'x', format: 'grid' },
       { name: 'foreign', foreign: true },

@@ -66,7 +66,7 @@ describe('the schema of plugin manifests', () => {
     ['a key that ends in a dash', { ...manifest, key: 'echo-' }, '/key'],
     ['a key of 65 characters', { ...manifest, key: 'a'.repeat(65) }, '/key'],
     ['another manifest version', { ...manifest, manifestVersion: 2 }, '/manifestVersion'],
-    ['a version that is none', { ...manifest, version: '1.0' }, '/version'],
+    ['an invalid version', { ...manifest, version: '1.0' }, '/version'],
     ['an entry outside its folder', { ...manifest, entry: '../other/index.js' }, '/entry'],
     ['an absolute entry', { ...manifest, entry: '/etc/passwd' }, '/entry'],
     [
@@ -98,7 +98,7 @@ describe('the schema of plugin manifests', () => {
       '/permissions/routes/0/path',
     ],
     ['a start that may last a day', { ...manifest, timeouts: { start: 86_400_000 } }, '/timeouts/start'],
-    ['a time limit of nothing', { ...manifest, timeouts: { call: 0 } }, '/timeouts/call'],
+    ['a time limit of zero', { ...manifest, timeouts: { call: 0 } }, '/timeouts/call'],
   ];
   for (const [what, value, path] of refused) {
     it(`refuses ${what}`, () => {
@@ -110,7 +110,7 @@ describe('the schema of plugin manifests', () => {
 
 describe('the schemas of plugins.json and of the host settings', () => {
   for (const name of ['plugins', 'mortise']) {
-    it(`${name}.schema.json compiles and knows only what it names`, async () => {
+    it(`${name}.schema.json compiles and rejects unknown names`, async () => {
       const schema = createSchemaCompiler().compile(await loadSchema(repository, name), { name, use: 'parse' });
       expect(schema.check({ version: 1, plugins: {}, nonsense: 1 }).map((issue) => issue.path)).to.include('/nonsense');
     });

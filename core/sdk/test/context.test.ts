@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type CallContext, extendContext } from '../context.js';
 
-/** As the kernel's lease: what it makes lazily it keeps in private members. */
+/** Like the kernel's lease, it creates members lazily and caches them in private members. */
 class Lazy {
   #made = 0;
 

@@ -48,7 +48,7 @@ describe('a contribution cache', () => {
     expect([cache.current, cache.current, reads]).to.deep.equal([undefined, undefined, 1]);
   });
 
-  it('has active contributions by key only', () => {
+  it('returns only active contributions by key', () => {
     const { points } = pointsOf(() => [contribution('one'), contribution('two', false)]);
     expect([...createContributionCache(points, 'channel', activeByKey).current.keys()]).to.deep.equal(['one']);
   });

@@ -39,7 +39,7 @@ describe('the deadline of a call', () => {
     deadline.close();
   });
 
-  it('does not start its clock again once it is closed: that would keep a stopped process alive', () => {
+  it('does not restart its timer once it is closed, which would keep a stopped process alive', () => {
     const before = timers();
     const deadline = startDeadline(60_000, caller);
     const resume = deadline.pause();

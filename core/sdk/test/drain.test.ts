@@ -50,7 +50,7 @@ describe('a drain', () => {
     expect({ runs, most }).to.deep.equal({ runs: 2, most: 1 });
   });
 
-  it('reports what a run throws and serves the next request', async () => {
+  it('reports the error of a run and serves the next request', async () => {
     const errors: unknown[] = [];
     let runs = 0;
     const drain = createDrain(

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MortiseError } from '../errors.js';
 
 describe('a coded error', () => {
-  it('holds no secret that its message, hint or details quote', () => {
+  it('redacts secrets in its message, hint and details', () => {
     const token = `glpat-${'a1B2c3D4e5'.repeat(2)}`;
     const at = new Date(0);
     const error = new MortiseError('unknown_tool', `There is no tool "${token}".`, {

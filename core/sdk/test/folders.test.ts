@@ -5,7 +5,7 @@ import { pathBelow } from '../folders.js';
 describe('the path below a folder', () => {
   const below = (path: string) => pathBelow('/data/root', join('/data/root', path));
 
-  it('is relative, and blank for the folder itself', () => {
+  it('is relative, and empty for the folder itself', () => {
     expect([below('.'), below('a/b'), below('a/../c')]).to.deep.equal(['', join('a', 'b'), 'c']);
   });
 

@@ -37,7 +37,7 @@ describe('the group commit', () => {
     );
     const done: Promise<number>[] = [];
     for (let job = 1; job <= 5; job += 1) {
-      // Asked for before the group asks for its own turn, so that each turn brings its job first.
+      // Scheduled before the group schedules its own turn, so that each turn adds its job first.
       const turn = new Promise((resolve) => setImmediate(resolve));
       done.push(group.submit(job));
       await turn;
@@ -49,7 +49,7 @@ describe('the group commit', () => {
     ]);
   });
 
-  it('commits no more than one group at once', async () => {
+  it('commits at most one group at a time', async () => {
     const groups: number[] = [];
     const group = createGroupCommit<number, number>(async (jobs) => {
       groups.push(jobs.length);

@@ -98,7 +98,7 @@ describe('masking', () => {
     'a web token': `eyJ${body(20)}.eyJ${body(20)}.${body(43)}`,
   };
   for (const [what, token] of Object.entries(tokens)) {
-    it(`removes ${what} wherever a text has it`, () => {
+    it(`removes ${what} anywhere in a text`, () => {
       expect(redactSecrets(token)).to.equal('[REDACTED]');
       expect(redactSecrets(`the call with "${token}", and again ${token}\nfailed`)).to.equal(
         'the call with "[REDACTED]", and again [REDACTED]\nfailed',
@@ -131,7 +131,7 @@ describe('masking', () => {
     });
   }
 
-  it('removes configured values whatever they look like, as long as they are configured', () => {
+  it('removes configured values of any format, as long as they are configured', () => {
     const values = ['harvest-moon', 'postgres', 'quoted "value" 1'].map((value) => ({
       value,
       concealed: [concealSecret(value), concealSecret(value)],
@@ -149,7 +149,7 @@ describe('masking', () => {
   });
 
   it('takes time proportional to the length of any text', async function proportion() {
-    // Seconds where it does; minutes and hours where the time grows with the square of texts as long as these.
+    // Seconds with linear time; minutes to hours if the time grows with the square of the length.
     this.timeout(60_000);
     const parts = [
       'a',

@@ -11,13 +11,13 @@ describe('a page of a list', () => {
     return { found: listPage(entries, (name) => name, { limit, cursor }, { setHeader }), next };
   };
 
-  it('is the whole list up to 1,000 entries when nothing is asked for', () => {
+  it('is the whole list up to 1,000 entries without a limit', () => {
     expect(page(names.slice(0, 1_000), null)).to.deep.equal({ found: names.slice(0, 1_000), next: undefined });
     expect(page(names, null).found).to.have.length(1_000);
     expect(page([], null)).to.deep.equal({ found: [], next: undefined });
   });
 
-  it('leads to the next one, until each entry was in one of them', () => {
+  it('leads to the next page until each entry was in a page', () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -28,13 +28,13 @@ describe('a page of a list', () => {
     expect(seen).to.deep.equal(names);
   });
 
-  it('goes on in its place when its last entry is gone meanwhile', () => {
+  it('continues at its position when its last entry was deleted', () => {
     const { next = '' } = page(names, '3');
     const left = names.filter((name) => name !== 'n0002');
     expect(page(left, '2', next).found).to.deep.equal(['n0003', 'n0004']);
   });
 
-  it('is refused for a limit or a cursor that is none', () => {
+  it('is refused for an invalid limit or cursor', () => {
     for (const limit of ['0', '-1', '1001', 'all', '1.5', '']) {
       expect(() => page(names, limit), limit).to.throw(MortiseError, 'limit must be an integer from 1 to 1000');
     }

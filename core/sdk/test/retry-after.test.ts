@@ -5,11 +5,11 @@ describe('the time of a Retry-After header', () => {
   const now = Date.parse('2026-02-24T08:00:00Z');
   const wait = (value: string) => retryAfterMs(new Headers({ 'retry-after': value }), now);
 
-  it('is given in seconds', () => {
+  it('is read from seconds', () => {
     expect([wait('0'), wait(' 3 '), wait('1.5')]).to.deep.equal([0, 3_000, 1_500]);
   });
 
-  it('is given as a date, which may be over', () => {
+  it('is read from a date, which may be in the past', () => {
     expect([wait('Tue, 24 Feb 2026 08:00:04 GMT'), wait('Tue, 24 Feb 2026 07:00:00 GMT')]).to.deep.equal([4_000, 0]);
   });
 

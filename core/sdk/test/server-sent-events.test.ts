@@ -13,7 +13,7 @@ async function dataOf(text: string, size = 1_000, most = 100): Promise<string[]>
 }
 
 describe('the data of server-sent events', () => {
-  it('is read whatever the pieces are, without comments and other fields', async () => {
+  it('is read from any chunks, without comments and other fields', async () => {
     const text = ': hello\n\nevent: a\nid: 1\ndata: 你好 👩‍👩‍👧‍👦\n\ndata: two\r\ndata: lines\r\n\r\nretry: 5\n\n';
     for (const size of [1, 2, 3, 5, 1_000]) {
       expect(await dataOf(text, size), String(size)).to.deep.equal(['你好 👩‍👩‍👧‍👦', 'two\nlines']);
@@ -24,7 +24,7 @@ describe('the data of server-sent events', () => {
     expect(await dataOf('data: one\n\ndata: last')).to.deep.equal(['one', 'last']);
   });
 
-  it('is given out before more is read', async () => {
+  it('is emitted before more is read', async () => {
     let isRead = false;
     const parts = async function* (): AsyncGenerator<Uint8Array> {
       yield new TextEncoder().encode('data: one\n\n');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openStoredSnapshot } from '../stored-snapshot.js';
 
-/** A store whose reads end when the test lets them, and a host that keeps what is given to it. */
+/** A store whose reads the test resolves, and a host that records its registrations. */
 function store() {
   const reads: { resolve: (value: string) => void; reject: (error: Error) => void }[] = [];
   let notified = (): void => undefined;
@@ -62,7 +62,7 @@ describe('a snapshot of stored rows', () => {
     ]);
   });
 
-  it('reads once more for a change during a read, whatever the number of changes', async () => {
+  it('reads once more after changes during a read, regardless of their number', async () => {
     const { opened, reads } = store();
     reads[0]?.resolve('first');
     const snapshot = await opened;

@@ -48,7 +48,7 @@ describe('texts that databases cannot store', () => {
 });
 
 describe('a text as one line', () => {
-  it('has no character that controls a terminal, ends a line or reverses its order', () => {
+  it('has no character that controls a terminal, ends the line or reverses its order', () => {
     expect(oneLine('a\u0000b\u001bc\nd\r\te\u007f\u009bf\u2028\u2029g')).to.equal('a·b·c·d··e··f··g');
     expect(oneLine('a\u202eb\u202cc\u2066d\u2069e\u200ff\u061cg')).to.equal('a·b·c·d·e·f·g');
   });

@@ -33,7 +33,7 @@ describe('writing behind', () => {
     expect(errors).to.deep.equal([]);
   });
 
-  it('gives up a store that fails repeatedly', async () => {
+  it('stops writing to a store that fails repeatedly', async () => {
     const { store, errors } = made(() => Promise.reject(new Error('gone')));
     store.set('a', 'a1');
     await store.flush();

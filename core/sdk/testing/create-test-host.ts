@@ -12,7 +12,7 @@ import { canonicalKey } from '../points/point.js';
 export interface TestPlugin {
   readonly manifest: Partial<PluginManifest> & { readonly key: string };
   readonly definition: PluginDefinition | (() => unknown);
-  /** It counts as shipped with the platform, and may then use the schemas of shipped plugins. */
+  /** Counts as shipped with the platform, so that it may use the schemas of shipped plugins. */
   readonly isShipped?: boolean;
   /** JSON Schema of its configuration. */
   readonly configSchema?: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export interface TestHostOptions {
   readonly listen?: boolean;
 }
 
-/** A caller without a key on loopback, for what a test publishes past the HTTP API. */
+/** A caller without a key on loopback, for tests that bypass the HTTP API. */
 export const localPrincipal: Principal = { id: 'local', admin: true, loopback: true, authenticated: false };
 
 /** A running platform of a test. */
@@ -69,7 +69,7 @@ export interface TestHost {
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
 /**
- * Boots the real platform in this process, with real settings, database, HTTP and kernel, and its own data directory.
+ * Boots the real platform in this process, with real settings, database, HTTP and kernel, and a separate data directory.
  *
  * @example const host = await createTestHost({ plugins: ['mcp-server'], extra: [echo] });
  */

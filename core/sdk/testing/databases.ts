@@ -43,8 +43,8 @@ export function eachDatabase(run: (engine: TestEngine) => void, options: BlockOp
 }
 
 /**
- * Defines tests that do not depend on the dialect, such as those of a protocol or of the command line, on SQLite
- * alone (or on the first of `TEST_DATABASE_ENGINES`).
+ * Defines tests that do not depend on the dialect, such as those of a protocol or of the command line, only on
+ * SQLite (or on the first of `TEST_DATABASE_ENGINES`).
  */
 export function oneDatabase(run: (engine: TestEngine) => void, options: BlockOptions = {}): void {
   for (const dialect of testDialects().slice(0, 1)) describeOn(dialect, run, options);

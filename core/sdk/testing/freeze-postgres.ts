@@ -7,8 +7,8 @@ export interface FrozenPostgres {
 }
 
 /**
- * Suspends all processes of the server. The test must always thaw it, even after a failure: everything that waits for
- * the server blocks until then.
+ * Suspends all processes of the server. The test must always thaw it, even after a failure, because all calls to the
+ * server block until then.
  */
 export async function freezePostgres(database: Database): Promise<FrozenPostgres> {
   const { rows } = await database.statement<{ pid: number }>(

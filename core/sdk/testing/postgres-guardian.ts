@@ -87,26 +87,26 @@ async function start(bin: string, account: Account | undefined): Promise<void> {
 
 /** Waits until the server is ready. Returns `ready`, or its output when it ended. */
 async function ready(child: ChildProcess, at: number): Promise<string> {
-  let said = '';
+  let output = '';
   let ended = false;
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2_000);
+    output = (output + chunk.toString()).slice(-2_000);
   });
   child.once('exit', () => {
     ended = true;
   });
   child.once('error', (error) => {
-    said += error.message;
+    output += error.message;
     ended = true;
   });
   const status = join(data, 'postmaster.pid');
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
-    if (ended) return said || 'the server ended';
+    if (ended) return output || 'the server ended';
     // The server writes its state to the last line of this file.
     if (existsSync(status) && /^ready\s*$/m.test(readFileSync(status, 'utf8'))) return 'ready';
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  return `the server did not answer on port ${at} in 20 s: ${said}`;
+  return `the server did not answer on port ${at} in 20 s: ${output}`;
 }
 
 /** `SIGINT` is a fast shutdown that flushes committed data; `SIGQUIT` an immediate one. */
@@ -125,8 +125,8 @@ function say(line: string): void {
 
 let isDisposed = false;
 
-/** Stops the server and removes the run's folder, or only the server's folder when it was disposed by itself. */
-async function leave(): Promise<void> {
+/** Stops the server and removes the run's folder, or only the server's folder when only the server was disposed. */
+async function cleanUp(): Promise<void> {
   await stop('SIGQUIT');
   rmSync(isDisposed ? folder : dirname(folder), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.exit(0);
@@ -136,7 +136,7 @@ async function guard(): Promise<void> {
   process.stdout.on('error', () => {});
   const account = unprivileged();
   const input = createInterface({ input: process.stdin });
-  input.once('close', () => void leave());
+  input.once('close', () => void cleanUp());
   mkdirSync(folder, { mode: 0o755 });
   mkdirSync(data, { mode: 0o700 });
   if (account !== undefined) chownSync(data, account.uid, account.gid);

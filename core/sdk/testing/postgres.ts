@@ -15,7 +15,7 @@ export interface ThrowAwayPostgres {
 }
 
 /**
- * Starts a PostgreSQL server in its own folder, on a free loopback port, without a password and without fsync.
+ * Starts a PostgreSQL server in a separate folder, on a free loopback port, without a password and without fsync.
  * It does not keep this process alive, and does not outlive it.
  *
  * @param folder an unused path in the run's folder
@@ -34,7 +34,7 @@ export async function startPostgres(folder: string): Promise<ThrowAwayPostgres> 
   lines.on('close', () => {
     for (const answer of waiting.splice(0)) answer('failed the guardian ended');
   });
-  // The pipes of a child are sockets; their types do not say so.
+  // The pipes of a child are sockets, which their types do not show.
   const handles: readonly { ref?(): unknown; unref?(): unknown }[] = [
     child,
     child.stdin as Socket,

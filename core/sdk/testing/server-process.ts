@@ -40,7 +40,7 @@ export interface ServerProcess {
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
-/** Starts the product as its launcher does, with its own folders and a free port. */
+/** Starts the product as its launcher does, with separate folders and a free port. */
 export async function startServer(options: ServerProcessOptions = {}): Promise<ServerProcess> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'mortise-server-')));
   const configDir = join(folder, 'config');

@@ -4,7 +4,7 @@ type Condition = () => boolean | Promise<boolean>;
 
 /** Long enough for a busy machine; only a failing test waits this long. */
 const LIMIT_MS = 30_000;
-/** The first wait between two looks, and the longest one. */
+/** The first and the longest poll interval. */
 const POLL_MS = { first: 5, max: 50 } as const;
 
 /**
@@ -27,7 +27,7 @@ export async function until(
     if (performance.now() > deadline) {
       throw new Error(`Not within ${ms} ms: ${typeof what === 'function' ? what() : what}`);
     }
-    // A look may be a request: many of them would take the time of what is waited for.
+    // Longer intervals, because a condition may send a request, and many would slow down the awaited work.
     await sleep(Math.min(POLL_MS.max, POLL_MS.first + (performance.now() - begun) / 20));
   }
 }

@@ -25,7 +25,7 @@ describe('host settings', () => {
     expect(Object.isFrozen(host)).to.equal(true);
   });
 
-  it('come from variables over the file over defaults, and say so', async () => {
+  it('prefer variables to the file and the file to defaults, and report their origin', async () => {
     await project.write('config/mortise.json', { http: { port: 1111, host: '127.0.0.2' } });
     const settings = await project.settings({ MORTISE_PORT: '2222' });
     expect([settings.host.http.port, settings.host.http.host]).to.deep.equal([2222, '127.0.0.2']);
@@ -39,13 +39,13 @@ describe('host settings', () => {
     expect(row('host.http.trust_proxy')).to.include({ value: false, source: 'default', origin: null });
   });
 
-  it('read NEXTAI_X where MORTISE_X is not set, and take a blank variable for an unset one', async () => {
+  it('read NEXTAI_X if MORTISE_X is not set, and treat a blank variable as unset', async () => {
     expect((await project.settings({ NEXTAI_PORT: '1000' })).host.http.port).to.equal(1000);
     expect((await project.settings({ NEXTAI_PORT: '1000', MORTISE_PORT: '2000' })).host.http.port).to.equal(2000);
     expect((await project.settings({ NEXTAI_PORT: '1000', MORTISE_PORT: '  ' })).host.http.port).to.equal(1000);
   });
 
-  it('take the first name that is set where a property has several', async () => {
+  it('use the first set name of a property with several', async () => {
     expect((await project.settings({ PROJECT_KEY: 'b' })).host.projectKey).to.equal('b');
     expect((await project.settings({ PROJECT_KEY: 'b', NEXTAI_PROJECT_KEY: 'a' })).host.projectKey).to.equal('a');
   });
@@ -77,7 +77,7 @@ describe('host settings', () => {
     ['no', false],
     ['whatever', false],
   ] as const) {
-    it(`take "${word}" for ${expected}`, async () => {
+    it(`read "${word}" as ${expected}`, async () => {
       expect((await project.settings({ MORTISE_TRUST_PROXY: word })).host.http.trustProxy).to.equal(expected);
     });
   }
@@ -120,7 +120,7 @@ describe('host settings', () => {
     }
   });
 
-  it('refuse a broken or misspelt file with the place in it', async () => {
+  it('refuse a broken or misspelt file with the path of the fault', async () => {
     await project.write('config/mortise.json', '{ "http": ');
     expect(await project.errors({})).to.deep.equal([
       `${join('config', 'mortise.json')}: the file is not a JSON object.`,
@@ -133,7 +133,7 @@ describe('host settings', () => {
     expect(errors[1]).to.match(/^config.mortise\.json: \/http\/prot is not a known name; known here: host, port/);
   });
 
-  it('fall back to the default for a bad HTTP time-out, with a sentence for the log (A68)', async () => {
+  it('fall back to the default for an invalid HTTP timeout, with a log message (A68)', async () => {
     const settings = await project.settings({
       MORTISE_HTTP_READ_TIMEOUT_SECONDS: 'soon',
       MORTISE_HTTP_IDLE_TIMEOUT_SECONDS: '0',
@@ -148,7 +148,7 @@ describe('host settings', () => {
     expect(row).to.include({ value: 120, source: 'default' });
   });
 
-  it('choose the database: an address, the parts, or a file', async () => {
+  it('select the database by an address, its parts, or a file', async () => {
     const url = 'postgres://u:p@db/x';
     expect((await project.settings({ POSTGRES_DSN: url })).host.database).to.include({
       dialect: 'postgres',
@@ -165,7 +165,7 @@ describe('host settings', () => {
     });
   });
 
-  it('take relative paths of variables from the working directory', async () => {
+  it('resolve relative paths of variables against the working directory', async () => {
     const { host } = await project.settings({ MORTISE_DATA_DIR: 'elsewhere', MORTISE_PLUGINS_FILE: '/tmp/p.json' });
     expect([host.dataDir, host.pluginsFile]).to.deep.equal([project.path('elsewhere'), '/tmp/p.json']);
   });
@@ -193,7 +193,7 @@ describe('host settings', () => {
   });
 
   for (const id of ['local', 'default', 'system']) {
-    it(`let no key be the host’s own principal: ${id}`, async () => {
+    it(`let no key use the reserved principal ${id}`, async () => {
       const errors = await project.errors({ MORTISE_API_KEYS: JSON.stringify([{ key: 'aaaaaaaa', id }]) });
       expect(errors).to.deep.equal([
         `MORTISE_API_KEYS (http.api_keys) has a principal "${id}", which is the host's own word: choose another id.`,
@@ -219,7 +219,7 @@ describe('host settings', () => {
     }
   });
 
-  it('mask secrets and name all of their clear values for the log’s filter', async () => {
+  it('mask secrets and pass all their clear values to the log’s filter', async () => {
     const settings = await project.settings({
       MORTISE_API_KEY: 'kanarienvogel-4711',
       MORTISE_API_KEYS: '[{"key":"zaunkoenig-1","id":"alice-the-admin"}]',
@@ -259,7 +259,7 @@ describe('the secrets of a plugin', () => {
   });
   afterEach(() => project.remove());
 
-  it('are those its manifest names, also by a pattern', async () => {
+  it('are those in its manifest, also by a pattern', async () => {
     const settings = await project.settings({ OPENAI_API_KEY: 'a-secret', BLANK_API_KEY: ' ', OTHER: 'x' });
     const seen: string[] = [];
     settings.onSecret((value) => seen.push(value));
@@ -272,7 +272,7 @@ describe('the secrets of a plugin', () => {
     expect(seen).to.deep.equal(['a-secret']);
   });
 
-  it('have names, without those of settings', async () => {
+  it('have names, except those of settings', async () => {
     const settings = await project.settings({
       OPENAI_API_KEY: 'a-secret',
       BLANK_API_KEY: ' ',
@@ -284,7 +284,7 @@ describe('the secrets of a plugin', () => {
     expect(settings.secretsFor(['*_API_KEY']).names()).to.deep.equal(['OPENAI_API_KEY']);
   });
 
-  it('compare in constant time, whatever the lengths', async () => {
+  it('compare in constant time, regardless of their lengths', async () => {
     const { equal } = (await project.settings()).secretsFor([]);
     expect([equal('a', 'a'), equal('a', 'b'), equal('a', 'aa'), equal('', '')]).to.deep.equal([
       true,

@@ -68,7 +68,7 @@ describe('the configuration of a plugin', () => {
     expect(config.problem?.message).to.include('is nested deeper than 100 levels');
   });
 
-  it('has its frozen defaults without a file, nested ones too', async () => {
+  it('has frozen defaults without a file, including nested ones', async () => {
     const { config } = await owned();
     expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults', sha256: null });
     expect(config.snapshot?.config).to.deep.equal({ limit: 0.5, names: [], search: { rerank: { enabled: false } } });
@@ -103,7 +103,7 @@ describe('the configuration of a plugin', () => {
     ]);
   });
 
-  it('blocks only its own plugin when a variable is wrong, naming it, its value and what is allowed', async () => {
+  it('blocks only its plugin when a variable is wrong, naming it, its value and the allowed values', async () => {
     const { settings, config } = await owned({ MORTISE_KB_LIMIT: '7' });
     expect(config.snapshot).to.equal(undefined);
     expect(config.problem?.message).to.equal('MORTISE_KB_LIMIT is "7": it must be a number from 0 to 1.');
@@ -118,11 +118,11 @@ describe('the configuration of a plugin', () => {
     expect(project.alerts.map((alert) => [alert.source, alert.severity, alert.code])).to.deep.equal([
       ['settings:kb', 'medium', 'kb_config_invalid'],
     ]);
-    const told: [number, number | undefined][] = [];
-    config.subscribe((next, previous) => told.push([next.config.limit, previous?.config.limit]));
+    const notified: [number, number | undefined][] = [];
+    config.subscribe((next, previous) => notified.push([next.config.limit, previous?.config.limit]));
     await project.write(file, { limit: 1 });
     await settings.poll();
-    expect(told).to.deep.equal([[1, undefined]]);
+    expect(notified).to.deep.equal([[1, undefined]]);
     expect(settings.findings()).to.deep.equal([]);
   });
 
@@ -130,7 +130,7 @@ describe('the configuration of a plugin', () => {
     ['just now', 0],
     ['an hour ago', 3_600_000],
   ] as const) {
-    it(`sees a change that keeps size and modification time, of a file written ${when}`, async () => {
+    it(`detects a change that keeps size and modification time, of a file written ${when}`, async () => {
       const path = await project.write(file, '{"limit": 0.80}');
       const time = new Date(Date.now() - age);
       await utimes(path, time, time);
@@ -143,7 +143,7 @@ describe('the configuration of a plugin', () => {
     });
   }
 
-  it('sees a file that is renamed over it', async () => {
+  it('detects a file that is renamed over it', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
     await rename(await project.write('config/new.json', { limit: 0.2 }), project.path(file));
     await settings.poll();
@@ -159,10 +159,10 @@ describe('the configuration of a plugin', () => {
     expect(config.snapshot?.revision).to.equal(1);
   });
 
-  it('keeps the last good state through every kind of bad file, with one alert for each content', async () => {
+  it('keeps the last good state with every kind of invalid file, with one alert per content', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    const told: Snapshot<Config>[] = [];
-    config.subscribe((next) => told.push(next));
+    const notified: Snapshot<Config>[] = [];
+    config.subscribe((next) => notified.push(next));
     const bad = [
       '{"limit": 0.1',
       '{"version": 2}',
@@ -182,11 +182,11 @@ describe('the configuration of a plugin', () => {
     await project.write(file, bad[0]);
     await settings.poll();
     expect(project.alerts).to.have.length(bad.length);
-    expect(told).to.deep.equal([]);
+    expect(notified).to.deep.equal([]);
     await project.write(file, { limit: 0.2 });
     await settings.poll();
     expect(config.problem).to.equal(null);
-    expect(told.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
+    expect(notified.map((snapshot) => snapshot.config.limit)).to.deep.equal([0.2]);
   });
 
   it('reports a path that is not a regular file', async () => {
@@ -195,7 +195,7 @@ describe('the configuration of a plugin', () => {
     expect(config.problem?.message).to.equal(`${shown}: the file is not a regular file.`);
   });
 
-  it('does not wait for a named pipe in the place of the file', async function () {
+  it('does not wait for a named pipe instead of the file', async function () {
     if (process.platform === 'win32' || spawnSync('mkfifo', [project.path(file)]).status !== 0) return this.skip();
     const { config } = await owned();
     expect(config.problem?.message).to.contain('is not a regular file');
@@ -226,7 +226,7 @@ describe('the configuration of a plugin', () => {
     ]);
   });
 
-  it('names the schema when its own default is invalid, and accepts a file that overrides it', async () => {
+  it('names the schema when its default is invalid, and accepts a file that overrides it', async () => {
     const properties = { limit: { type: 'number', maximum: 1, default: 7 } };
     const { settings, config } = await owned({}, undefined, { type: 'object', properties });
     expect(config.problem?.message).to.match(/^config\.schema\.json: the default of \/limit is 7: it must be /);
@@ -247,7 +247,7 @@ describe('the configuration of a plugin', () => {
     expect([config.problem, config.snapshot?.config]).to.deep.equal([null, { name: 'aaa' }]);
   });
 
-  it('starts from its defaults with a bad file when its schema says so, and stays watched', async () => {
+  it('starts from its defaults with an invalid file if its schema allows it, and stays watched', async () => {
     const lenient = { ...schema, 'x-on-invalid': 'default' };
     const { settings, config } = await owned({}, '{', lenient);
     expect(config.snapshot).to.deep.include({ revision: 1, source: 'defaults' });
@@ -303,29 +303,29 @@ describe('the configuration of a plugin', () => {
 
   it('keeps working when a listener throws', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    let told = 0;
+    let notified = 0;
     config.subscribe(() => {
       throw new Error('no');
     });
     config.subscribe(() => {
-      told += 1;
+      notified += 1;
     });
     await project.write(file, { limit: 0.2 });
     await settings.poll();
-    expect(told).to.equal(1);
+    expect(notified).to.equal(1);
     expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['config_listener_failed']);
   });
 
   it('does not notify listeners after it is disposed', async () => {
     const { settings, config } = await owned({}, { limit: 0.1 });
-    let told = 0;
+    let notified = 0;
     config.subscribe(() => {
-      told += 1;
+      notified += 1;
     });
     await config.dispose();
     await project.write(file, { limit: 0.2 });
     await settings.poll();
-    expect(told).to.equal(0);
+    expect(notified).to.equal(0);
     expect(settings.effective('kb')).to.deep.equal([]);
   });
 
@@ -360,7 +360,7 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.api_key).to.equal(canary);
     });
 
-    it('does not use a secrets.json that others may read, and says how to close it', async function () {
+    it('does not use a secrets.json that others may read, and reports the command to fix it', async function () {
       if (process.platform === 'win32') return this.skip();
       const path = await project.write('config/secrets.json', { NAME: canary });
       await chmod(path, 0o644);
@@ -374,7 +374,7 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.api_key).to.equal(canary);
     });
 
-    it('masks them wherever they are shown, also in maps the schema does not describe', async () => {
+    it('masks them everywhere, also in maps that the schema does not describe', async () => {
       const content = { api_key: canary, servers: { one: { headers: { Authorization: canary, accept: 'x' } } } };
       const { settings } = await owned({}, content);
       const text = JSON.stringify(settings.effective('kb'));
@@ -398,7 +398,7 @@ describe('the configuration of a plugin', () => {
     });
   });
 
-  describe('with a variable that holds a secret of another', () => {
+  describe('with a variable that is a secret of another plugin', () => {
     const canary = 'kanarienvogel4711';
     const names = { type: 'object', properties: { k: { type: 'string', 'x-env': 'KB_ACCESS' } } };
     const marks = { type: 'object', properties: { pass: { type: 'string', 'x-env': 'KB_ACCESS', 'x-secret': true } } };
@@ -431,17 +431,17 @@ describe('the configuration of a plugin', () => {
       }
     });
 
-    it('masks what only looks like a secret by the name of the variable, unless its schema says that it is none', async () => {
+    it('masks a value whose variable has the name of a secret, unless its schema declares that it is not one', async () => {
       const { settings, config } = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN'));
       expect(config.snapshot?.config).to.deep.equal({ k: canary });
       expect(JSON.stringify(settings.effective('kb'))).to.not.contain(canary);
-      // What one configuration calls a secret is masked wherever the process shows it.
+      // A secret of one configuration is masked everywhere in the process.
       await settings.dispose();
       const plain = await owned({ KB_TOKEN: canary }, undefined, asks('KB_TOKEN', { 'x-secret': false }));
       expect(plain.settings.effective('kb')[0]).to.include({ value: canary, secret: false });
     });
 
-    it('does not show it in a message, not even in an earlier one', async () => {
+    it('does not show it in a message, including earlier ones', async () => {
       const strict = asks('KB_ACCESS', { maxLength: 3 });
       const { settings, config } = await owned({ KB_ACCESS: canary }, undefined, strict);
       expect(config.problem?.message).to.contain(canary);
@@ -464,7 +464,7 @@ describe('the configuration of a plugin', () => {
       });
 
     for (const word of ['env', 'pollEnv'])
-      it(`is refused when it is to be shown as x-file.${word}`, async () => {
+      it(`is refused when its schema uses it as x-file.${word}`, async () => {
         const schemaOf = (name: string): JsonSchema => ({ type: 'object', 'x-file': { [word]: [name] } });
         for (const name of ['MORTISE_API_KEY', 'OPENAI_API_KEY']) {
           const error: unknown = await owned({}, undefined, schemaOf(name)).catch((thrown) => thrown);
@@ -477,10 +477,10 @@ describe('the configuration of a plugin', () => {
   describe('when it is written', () => {
     it('is checked, replaced atomically and in effect immediately', async () => {
       const { config } = await owned({}, { $schema: '../x.json', limit: 0.1 });
-      const told: number[] = [];
-      config.subscribe((next) => told.push(next.config.limit));
+      const notified: number[] = [];
+      config.subscribe((next) => notified.push(next.config.limit));
       expect(await config.write({ limit: 0.4 })).to.deep.equal({ changed: true, revision: 2, problem: null });
-      expect(told).to.deep.equal([0.4]);
+      expect(notified).to.deep.equal([0.4]);
       expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({
         $schema: '../x.json',
         limit: 0.4,
@@ -499,7 +499,7 @@ describe('the configuration of a plugin', () => {
       expect(config.check({ limit: 0.3 })).to.deep.equal([]);
     });
 
-    it('keeps a secret that comes back as its mask, and a reference as a reference', async () => {
+    it('keeps a secret that is sent back as its mask, and a reference as a reference', async () => {
       const { config } = await owned(
         { NAME: 'from-the-environment' },
         { api_key: 'kanarienvogel-4711', extra: { token_key: { $secret: 'NAME' } } },
@@ -516,7 +516,7 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.api_key).to.equal('another-key');
     });
 
-    it('stores secrets beside it, in a file that only its owner reads and git ignores', async () => {
+    it('stores secrets in a separate file that only its owner can read and git ignores', async () => {
       const { config, settings } = await owned();
       const nested = { api_key: 'kanarienvogel', extra: { headers: { Authorization: 'zaunkoenig' }, accept: 'x' } };
       await config.write(nested);
@@ -535,7 +535,7 @@ describe('the configuration of a plugin', () => {
       expect(settings.findings()).to.deep.equal([]);
     });
 
-    it('removes a stored secret when the configuration no longer has it, and no other one', async () => {
+    it('removes only stored secrets that the configuration no longer has', async () => {
       await chmod(await project.write('config/secrets.json', { OWN: 'by-hand', 'other/key': 'x' }), 0o600);
       const { config } = await owned();
       await config.write({ api_key: 'kanarienvogel' });
@@ -577,13 +577,13 @@ describe('the configuration of a plugin', () => {
       expect(config.snapshot?.config.limit).to.equal(0.4);
     });
 
-    it('with a patch has what every file must have', async () => {
+    it('gets required members from a patch too', async () => {
       const { config } = await owned({}, undefined, { ...schema, 'x-file': { required: ['version'] } });
       await config.patch({ limit: 0.3 });
       expect(JSON.parse(await readFile(project.path(file), 'utf8'))).to.deep.equal({ version: 1, limit: 0.3 });
     });
 
-    it('is not patched while it cannot be read', async () => {
+    it('is not patched while it is unreadable', async () => {
       await project.write(file, '{"limit": ');
       const { config } = await owned();
       const error: unknown = await config.patch({ limit: 0.3 }).catch((thrown: unknown) => thrown);
@@ -599,7 +599,7 @@ describe('the configuration of a plugin', () => {
     });
   });
 
-  it('is watched by a real process until that ends by itself', async () => {
+  it('is watched by a real process until it exits by itself', async () => {
     await project.write(file, { limit: 0.1 });
     const module = fileURLToPath(new URL('../index.js', import.meta.url));
     const script = `

@@ -44,19 +44,19 @@ describe('plugins.json', () => {
     expect(await stored()).to.deep.equal({ version: 1, revision: 1, plugins: { kb: { enabled: true } } });
   });
 
-  it('is replaced with the next revision, and keeps the members that only people set', async () => {
+  it('is replaced with the next revision, and keeps members that only users set', async () => {
     const plugins = await open({
       $schema: './x.json',
       ...start,
       plugins: { ...start.plugins, admin: { enabled: true, required: true } },
     });
-    const told: number[] = [];
-    plugins.subscribe((next, previous) => told.push(previous.revision, next.revision));
+    const notified: number[] = [];
+    plugins.subscribe((next, previous) => notified.push(previous.revision, next.revision));
     const next = await plugins.write((state) => ({ ...withKb(false)(state), bindings: { 'tool:echo': 'kb' } }), {
       revision: 4,
     });
     expect(next.revision).to.equal(5);
-    expect(told).to.deep.equal([4, 5]);
+    expect(notified).to.deep.equal([4, 5]);
     expect(await stored()).to.deep.equal({
       $schema: './x.json',
       version: 1,
@@ -70,7 +70,7 @@ describe('plugins.json', () => {
     });
   });
 
-  it('refuses a change made on an old revision, and writes nothing for one that changes nothing', async () => {
+  it('refuses a change based on an old revision, and writes nothing for one without effect', async () => {
     const plugins = await open(start);
     const error: unknown = await plugins.write(withKb(false), { revision: 3 }).catch((thrown: unknown) => thrown);
     expect(error).to.include({ code: 'revision_conflict', status: 409 });
@@ -101,11 +101,11 @@ describe('plugins.json', () => {
 
   it('is reloaded after a manual edit that did not raise the revision', async () => {
     const plugins = await open(start);
-    const told: boolean[] = [];
-    plugins.subscribe((next) => told.push(next.plugins.kb?.enabled === true));
+    const notified: boolean[] = [];
+    plugins.subscribe((next) => notified.push(next.plugins.kb?.enabled === true));
     await project.write('plugins.json', { ...start, plugins: { kb: { enabled: false } } });
     await settings.poll();
-    expect(told).to.deep.equal([false]);
+    expect(notified).to.deep.equal([false]);
     expect(plugins.current.revision).to.equal(5);
   });
 
@@ -130,14 +130,14 @@ describe('plugins.json', () => {
   for (const [content, reason] of broken) {
     it(`keeps the running state through an edit that ${reason}`, async () => {
       const plugins = await open(start);
-      let told = 0;
+      let notified = 0;
       plugins.subscribe(() => {
-        told += 1;
+        notified += 1;
       });
       await project.write('plugins.json', content);
       await settings.poll();
       await settings.poll();
-      expect([told, plugins.current.revision]).to.deep.equal([0, 4]);
+      expect([notified, plugins.current.revision]).to.deep.equal([0, 4]);
       expect(plugins.problem?.message).to.contain(`plugins.json ${reason}`);
       expect(settings.findings().map((finding) => finding.code)).to.deep.equal(['plugins_file_invalid']);
       expect(project.alerts.map((alert) => alert.code)).to.deep.equal(['plugins_file_invalid']);
@@ -161,7 +161,7 @@ describe('plugins.json', () => {
     }
   });
 
-  it('is changed although its last good copy cannot be written, reports that, and writes the copy later', async () => {
+  it('can be changed although its last good copy cannot be written, reports that, and writes the copy later', async () => {
     const plugins = await open(start);
     const copy = project.path('.data/plugins.last-good.json');
     await rm(copy);
@@ -176,7 +176,7 @@ describe('plugins.json', () => {
     expect(JSON.parse(await readFile(copy, 'utf8'))).to.have.nested.property('plugins.kb.enabled', false);
   });
 
-  it('is not replaced by a change while it is broken and there is no good copy of it', async () => {
+  it('is not replaced by a change while it is broken without a good copy', async () => {
     await project.write('plugins.json', '{"version": 1, "plugins": {"kb": {"enabled": true} "admin": {}}}');
     const plugins = await open();
     expect(plugins.source).to.equal('empty');

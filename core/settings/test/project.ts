@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { Alert } from '../../sdk/index.js';
 import { type OpenedSettings, openSettings, type Settings } from '../index.js';
 
-/** The project's own folder: the compiled tests lie below its `dist`. */
+/** The project's folder: the compiled tests are below its `dist`. */
 export const repository = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** A project of its own in a temporary folder, with a clock that the test moves. */
+/** A project in a temporary folder, with a clock that the test advances. */
 export class Project {
   readonly folder: string;
   readonly alerts: Alert[] = [];

@@ -16,7 +16,7 @@ describe('a stored secret', () => {
     expect(unsealSecret(clear, place, key)).to.equal('aes-256-gcm:text');
   });
 
-  it('cannot be read with another key, at another place, or once it was altered', () => {
+  it('cannot be read with another key, at another path, or after it was altered', () => {
     const sealed = sealSecret('sk-canary', place, key);
     const altered = `${sealed.slice(0, -6)}${sealed.at(-6) === 'A' ? 'B' : 'A'}${sealed.slice(-5)}`;
     const attempts: [string, string, Uint8Array | undefined][] = [

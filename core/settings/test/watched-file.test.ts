@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../sdk/testing/index.js';
 import { WatchedFile } from '../watched-file.js';
 
 describe('a watched file', () => {
-  it('is compared byte by byte for two seconds after a load, then only every ten seconds while its stamp is the same', async () => {
+  it('is compared by content for two seconds after a load, then only every ten seconds while its timestamps are the same', async () => {
     const path = join(temporaryFolder('watched'), 'gate.json');
     let now = Date.now();
     let reads = 0;
@@ -17,7 +17,7 @@ describe('a watched file', () => {
     const stamp = new Date(now);
     utimesSync(path, stamp, stamp);
     expect(await file.look()).to.include({ kind: 'text', text: '{"a":1}' });
-    // Every look reads the clock once, and once more when it has read the file.
+    // Every poll reads the clock once, and once more after reading the file.
     reads = -20;
     for (let second = 0; second < 20; second += 1) {
       await file.look();

@@ -10,7 +10,7 @@ const refusal = (code: string): Error => Object.assign(new Error(`${code}: refus
 
 describe('a log that cannot be written', () => {
   for (const code of ['ENOSPC', 'EPIPE', 'EIO', 'EAGAIN']) {
-    it(`drops and counts lines on ${code}, and says how many are missing when it can`, () => {
+    it(`drops and counts lines on ${code}, and reports the number once it can write`, () => {
       const lines: string[] = [];
       let full = false;
       const destination = {
@@ -36,7 +36,7 @@ describe('a log that cannot be written', () => {
     });
   }
 
-  it('keeps counting while the line about the missing ones cannot be written either', () => {
+  it('keeps counting while the report of dropped lines cannot be written either', () => {
     const lines: string[] = [];
     let refused = 2;
     const writer = createLineWriter({
@@ -50,7 +50,7 @@ describe('a log that cannot be written', () => {
     expect(lines[1]).to.equal('{"msg":"c"}\n');
   });
 
-  it('writes the line about missing ones in the readable form too', () => {
+  it('writes the report of dropped lines in the readable format too', () => {
     const lines: string[] = [];
     let full = true;
     const destination = {
@@ -67,7 +67,7 @@ describe('a log that cannot be written', () => {
   });
 
   if (process.platform !== 'win32') {
-    it('drops what a full pipe does not take at once, and begins anew on a line of its own', () => {
+    it('drops lines that do not fit into a full pipe, and continues on a new line', () => {
       const folder = mkdtempSync(join(tmpdir(), 'mortise-pipe-'));
       const path = join(folder, 'pipe');
       execFileSync('mkfifo', [path]);

@@ -12,7 +12,7 @@ function recorded(level: LogLevel = 'trace') {
 const canary = 'kanarienvogel-4711';
 
 describe('the log', () => {
-  it('writes JSON lines with time, level, sentence and fields', () => {
+  it('writes JSON lines with time, level, message and fields', () => {
     const { sink, last } = recorded();
     sink.log
       .child({ plugin: 'kb' })
@@ -30,7 +30,7 @@ describe('the log', () => {
     expect(String(ts)).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('says of an error what it is and where it was made, and repeats only sentences of the platform', () => {
+  it('logs the type and stack of an error, and messages only of platform errors', () => {
     const { sink, lines } = recorded();
     sink.log.error({ err: new SyntaxError(`Unexpected "${canary}"`, { cause: new Error(canary) }) }, 'It failed.');
     sink.log.error({ err: new MortiseError('port_in_use', 'Port 1 is in use.') }, 'It failed.');
@@ -38,7 +38,7 @@ describe('the log', () => {
     expect(lines[1]).to.contain('Port 1 is in use.');
   });
 
-  it('says nothing of the details of an error', () => {
+  it('does not log the details of an error', () => {
     const { sink, last } = recorded();
     const err = new MortiseError('refused', 'No.', { details: { said: 'my grandmother is ill' } });
     sink.log.error({ err: new Error('a', { cause: err }), deep: { err } }, 'It failed.');
@@ -46,7 +46,7 @@ describe('the log', () => {
     expect(JSON.stringify(last())).to.contain('"code":"refused"').and.to.not.contain('grandmother');
   });
 
-  it('writes nothing below its level, and the level can change', () => {
+  it('writes no line below its level, which can change', () => {
     const { sink, lines } = recorded('warn');
     sink.log.info('quiet');
     expect(sink.log.enabled('info')).to.equal(false);
@@ -118,7 +118,7 @@ describe('the log', () => {
     });
   }
 
-  it('redacts members with a secret name and keeps what merely counts', () => {
+  it('redacts members with a secret name and keeps mere counts', () => {
     const { sink, last } = recorded();
     sink.log.info({
       headers: { authorization: 'x', 'X-Api-Key': 'y' },
@@ -136,7 +136,7 @@ describe('the log', () => {
     });
   });
 
-  it('leaves out what people and models wrote, at every level', () => {
+  it('omits texts of users and models at every level', () => {
     const { sink, lines } = recorded('trace');
     const spoken = 'my grandmother is ill';
     for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) {
@@ -149,7 +149,7 @@ describe('the log', () => {
     expect(lines.join('')).to.not.contain('grandmother');
   });
 
-  it('survives cycles, bytes, big numbers and endless texts', () => {
+  it('handles cycles, bytes, big numbers and long texts', () => {
     const { sink, lines } = recorded();
     const cycle: Record<string, unknown> = {
       bytes: new Uint8Array(9),

@@ -20,7 +20,7 @@ describe('metrics', () => {
     expect(text).to.contain('mortise_point_calls_total{point="tool",key="echo",plugin="tool-echo",outcome="ok"} 4');
   });
 
-  it('puts durations into buckets that add up', async () => {
+  it('puts durations into cumulative buckets', async () => {
     const { metrics } = plain();
     const duration = metrics.forPlugin('kb').histogram('kb_seconds', 'Time.', ['kind'], [0.1, 1]);
     duration.bind({ kind: 'a' }).record(0.05);
@@ -36,7 +36,7 @@ describe('metrics', () => {
     expect(text).to.contain('kb_seconds_count{kind="a"} 4');
   });
 
-  it('reads observed gauges when asked, and shows the others when one fails', async () => {
+  it('reads observed gauges on request, and shows the others when one fails', async () => {
     const { metrics, errors } = plain();
     const plugin = metrics.forPlugin('memory-outbox');
     let rows = 3;
@@ -50,7 +50,7 @@ describe('metrics', () => {
     expect(errors).to.deep.equal(['outbox_age', 'outbox_age']);
   });
 
-  it('withdraws a plugin’s metrics with the plugin, and only those', async () => {
+  it('withdraws only a plugin’s own metrics with the plugin', async () => {
     const { metrics } = plain();
     const [one, two] = [metrics.forPlugin('one'), metrics.forPlugin('two')];
     one.counter('one_total', 'One.').add();
@@ -63,7 +63,7 @@ describe('metrics', () => {
     expect(await metrics.render()).to.contain('one_total 0');
   });
 
-  it('gives the same metric to the same plugin and refuses it to another', () => {
+  it('returns the same metric to the same plugin and refuses it to another', () => {
     const { metrics } = plain();
     const first = metrics.forPlugin('one').counter('shared_total', 'Shared.');
     expect(metrics.forPlugin('one').counter('shared_total', 'Shared.')).to.equal(first);

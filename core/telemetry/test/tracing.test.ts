@@ -13,7 +13,7 @@ interface Recorded {
   ended: boolean;
 }
 
-/** As little of a provider as a test needs: what a user's SDK would do with the calls. */
+/** A minimal provider, in place of a user's SDK. */
 function registerProvider(): { spans: Recorded[]; remove: () => void } {
   const spans: Recorded[] = [];
   let count = 0;
@@ -76,7 +76,7 @@ describe('traces', () => {
     `${header}-more`,
     header.toUpperCase(),
   ]) {
-    it(`take "${bad}" for no header`, () => {
+    it(`treat "${bad}" as no header`, () => {
       expect(parseTraceparent(bad)).to.equal(undefined);
       expect(createTracing().incoming(bad).traceId).to.match(/^[0-9a-f]{32}$/);
     });
@@ -91,7 +91,7 @@ describe('traces', () => {
     expect(tracing.start('call', begun.trace)).to.equal(undefined);
   });
 
-  describe('with a provider that the user registered', () => {
+  describe('with a registered provider', () => {
     let provider: ReturnType<typeof registerProvider>;
     beforeEach(() => {
       provider = registerProvider();
@@ -112,26 +112,26 @@ describe('traces', () => {
       expect(provider.spans[1]?.attributes).to.deep.equal({ plugin: 'tool-echo' });
     });
 
-    it('begin a trace of the provider’s own without a header', () => {
+    it('begin a new trace of the provider without a header', () => {
       const begun = createTracing().begin('request', undefined);
       expect(provider.spans[0]?.parent).to.equal(undefined);
       expect(begun.trace.traceId).to.equal('a'.repeat(32));
     });
 
-    it('record the code of an error and never its text', () => {
+    it('record the code of an error and never its message', () => {
       const begun = createTracing().begin('request', undefined);
       begun.span?.end(new MortiseError('provider_timeout', 'The text of a user.'));
       expect(JSON.stringify(provider.spans)).to.contain('provider_timeout').and.not.contain('text of a user');
     });
 
-    it('leave out what the caller does not sample', () => {
+    it('omit spans that the caller does not sample', () => {
       expect(
         createTracing().start('call', { traceId: '1'.repeat(32), spanId: '1'.repeat(16), sampled: false }),
       ).to.equal(undefined);
       expect(provider.spans).to.deep.equal([]);
     });
 
-    it('run work with the span active when a context manager is there', () => {
+    it('run work with the span active when there is a context manager', () => {
       const begun = createTracing().begin('request', undefined);
       expect(begun.span?.run(() => context.active() !== undefined)).to.equal(true);
     });
@@ -139,7 +139,7 @@ describe('traces', () => {
 });
 
 describe('ids', () => {
-  it('are made here for correlation and kept when well formed for requests', () => {
+  it('are generated for correlation, and kept for requests when well formed', () => {
     expect(newCorrelationId()).to.match(/^corr-[0-9a-f]{16}$/);
     expect(new Set(Array.from({ length: 2_000 }, newCorrelationId)).size).to.equal(2_000);
     expect(acceptRequestId('a.B:c_d-9')).to.equal('a.B:c_d-9');

@@ -8,13 +8,13 @@ import {
   type TestPlugin,
 } from '../../../core/sdk/testing/index.js';
 
-/** What a measurement found, and whether it is what it should be. */
+/** Figures of a measurement, and whether they are within their limits. */
 export interface Measured {
   readonly ok: boolean;
   readonly [figure: string]: unknown;
 }
 
-/** The platform with the gate and one handler of messages in the place of the agent. */
+/** The platform with the gate, and one message handler instead of the agent. */
 export function openBenchHost(
   handle: ObservationHandler['handle'],
   { env, config, plugins = [], extra = [], ...more }: TestHostOptions = {},
@@ -31,14 +31,14 @@ export function openBenchHost(
     plugins: ['conversation', 'gate', 'channel-console', ...plugins],
     extra: [handler, ...extra],
     listen: false,
-    // A machine that others use too is no reason to refuse messages.
+    // Other load on the machine must not cause refusals.
     config: { ...config, gate: { version: 1, overload: { lag_on_ms: 3_600_000 }, ...config?.gate } },
     env: { MORTISE_BUS_CAPACITY: '1000000', MORTISE_LOG_LEVEL: 'warn', MORTISE_TICK_SECONDS: '0', ...env },
     ...more,
   });
 }
 
-/** The `round`th message of a session; all of them differ. */
+/** The `round`th message of a session, different from all others. */
 export function messageOf(session: number, round: number): ObservationInput {
   return {
     source_name: 'bench',
@@ -50,7 +50,7 @@ export function messageOf(session: number, round: number): ObservationInput {
   };
 }
 
-/** Publishes the messages of all sessions round by round, as sockets and requests would come in: a few at a time. */
+/** Publishes the messages of all sessions round by round, a few at a time as sockets and requests would. */
 export async function publishRounds(host: TestHost, sessions: number, rounds: number, first = 0): Promise<void> {
   const conversation = host.service('conversation');
   let published = 0;
@@ -58,17 +58,17 @@ export async function publishRounds(host: TestHost, sessions: number, rounds: nu
     for (let session = 0; session < sessions; session += 1) {
       conversation.publish(messageOf(session, round), { principal: localPrincipal });
       published += 1;
-      if (published % 200 === 0) await breath();
+      if (published % 200 === 0) await yieldToEventLoop();
     }
   }
 }
 
 /** One turn of the event loop. */
-export function breath(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Sorts the figures, and gives the value that this share of them does not exceed. */
+/** The value that this share of the figures does not exceed. */
 export function quantile(figures: readonly number[], share: number): number {
   const sorted = Float64Array.from(figures).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -80,7 +80,7 @@ export function cpuSeconds(since: NodeJS.CpuUsage): number {
   return (user + system) / 1e6;
 }
 
-/** One decimal, or as many as are asked for. */
+/** Rounds to a number of decimals. */
 export function rounded(value: number, decimals = 1): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }

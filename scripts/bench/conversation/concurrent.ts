@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { localPrincipal } from '../../../core/sdk/testing/index.js';
-import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
+import { type Measured, messageOf, openBenchHost, quantile, rounded, yieldToEventLoop } from './bench-host.js';
 
 const limits = { p99DelayMs: 50, growthMiB: 200 };
 const sessions = 10_000;
 const rounds = 10;
 const turnMs = 50;
-/** Every session gets a message in this time, milliseconds: all at once they would ask for 200,000 turns a second. */
+/** Milliseconds in which every session gets a message: without a pause they would cause 200,000 turns a second. */
 const periodMs = 1_000;
 
 /** 10,000 sessions whose turns wait 50 ms each, ten messages a session, without a limit of turns. */
@@ -27,7 +27,7 @@ export async function concurrent(): Promise<Measured> {
       const begun = performance.now();
       delays.push(begun - Math.max(free[session] ?? begun, published[session] ?? begun));
       await sleep(turnMs);
-      // A timer that fires late is the turn's own affair.
+      // The delay of a late timer belongs to the turn.
       free[session] = performance.now();
       handled += 1;
     },
@@ -44,10 +44,10 @@ export async function concurrent(): Promise<Measured> {
       published[session] = performance.now();
       conversation.publish(messageOf(session, Math.floor(next / sessions)), { principal: localPrincipal });
     }
-    await breath();
+    await yieldToEventLoop();
   }
   const deadline = performance.now() + 120_000;
-  while (handled < sessions * rounds && performance.now() < deadline) await breath();
+  while (handled < sessions * rounds && performance.now() < deadline) await yieldToEventLoop();
   const seconds = (performance.now() - from) / 1_000;
   const growthMiB = (process.memoryUsage().rss - before) / 1_048_576;
   await host.stop();

@@ -1,28 +1,28 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { breath, cpuSeconds, type Measured, openBenchHost, publishRounds, rounded } from './bench-host.js';
+import { cpuSeconds, type Measured, openBenchHost, publishRounds, rounded, yieldToEventLoop } from './bench-host.js';
 
 const limits = { timers: 0, cpuShare: 0.01, bytesEach: 4_096 };
 const sessions = 10_000;
 const waitMs = 10_000;
 
-/** What 10,000 sessions cost that have had twenty messages each and are idle: timers, CPU time and heap. */
+/** Cost of 10,000 idle sessions with twenty messages each: timers, CPU time and heap. */
 export async function idle(): Promise<Measured> {
   let handled = 0;
   const host = await openBenchHost(async () => {
     handled += 1;
   });
   const collect = globalThis.gc ?? (() => undefined);
-  // What the first leave behind is warmth, and a full memory of contents, not sessions.
+  // Warms up the code and fills the content cache, with few sessions.
   await publishRounds(host, 10, 6_000, 1_000);
-  while (handled < 60_000) await breath();
+  while (handled < 60_000) await yieldToEventLoop();
   await sleep(500);
   const baseShare = await share();
   collect();
   const before = process.memoryUsage().heapUsed;
   const timersBefore = timers();
   await publishRounds(host, sessions, 20);
-  while (handled < 60_000 + sessions * 20) await breath();
+  while (handled < 60_000 + sessions * 20) await yieldToEventLoop();
   await sleep(500);
   collect();
   const bytesEach = (process.memoryUsage().heapUsed - before) / sessions;

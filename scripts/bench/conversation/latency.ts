@@ -1,17 +1,17 @@
 import { performance } from 'node:perf_hooks';
 import { localPrincipal } from '../../../core/sdk/testing/index.js';
-import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
+import { type Measured, messageOf, openBenchHost, quantile, rounded, yieldToEventLoop } from './bench-host.js';
 
 const limits = { p50Ms: 0.3, p99Ms: 2 };
 const calls = 5_000;
 
-/** What bus, worker and gate add to one request at a time: from `submit` to the handler, and from its end to the answer. */
+/** Latency that bus, worker and gate add to one request: from `submit` to the handler, and from its end to the answer. */
 export async function latency(): Promise<Measured> {
   let begun = 0;
   let ended = 0;
   const host = await openBenchHost(async () => {
     begun = performance.now();
-    await breath();
+    await yieldToEventLoop();
     ended = performance.now();
   });
   const conversation = host.service('conversation');

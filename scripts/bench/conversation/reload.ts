@@ -2,14 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { localPrincipal, type TestPlugin } from '../../../core/sdk/testing/index.js';
-import { breath, type Measured, messageOf, openBenchHost, quantile, rounded } from './bench-host.js';
+import { type Measured, messageOf, openBenchHost, quantile, rounded, yieldToEventLoop } from './bench-host.js';
 
 const reloadMs = 100;
 const limits = { mixed: 0, toEffectMs: reloadMs + 50 };
 const swaps = 1_000;
 const edits = 20;
 
-/** A stage that sees whether the parts of one configuration belong together. */
+/** A stage that checks whether the parts of a configuration belong together. */
 function witness(seen: { mixed: number; asked: number }): TestPlugin {
   return {
     manifest: {
@@ -34,7 +34,7 @@ function witness(seen: { mixed: number; asked: number }): TestPlugin {
   };
 }
 
-/** 1,000 new configurations while messages pass, and how long an edited file takes to be in force. */
+/** 1,000 new configurations while messages pass, and the time until an edited file takes effect. */
 export async function reload(): Promise<Measured> {
   const seen = { mixed: 0, asked: 0 };
   const host = await openBenchHost(async () => undefined, {
@@ -54,14 +54,14 @@ export async function reload(): Promise<Measured> {
     await owner.reload();
     for (let message = 0; message < 20; message += 1)
       conversation.publish(messageOf(round % 1_000, round++), { principal: localPrincipal });
-    await breath();
+    await yieldToEventLoop();
   }
   const waits: number[] = [];
   for (let edit = 0; edit < edits; edit += 1) {
     const { revision } = gate.snapshot();
     await write(500_000 + edit);
     const from = performance.now();
-    while (gate.snapshot().revision === revision) await breath();
+    while (gate.snapshot().revision === revision) await yieldToEventLoop();
     waits.push(performance.now() - from);
   }
   const { revision } = gate.snapshot();

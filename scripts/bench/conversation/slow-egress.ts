@@ -1,5 +1,5 @@
 import { localPrincipal, type TestPlugin } from '../../../core/sdk/testing/index.js';
-import { breath, cpuSeconds, type Measured, openBenchHost, rounded } from './bench-host.js';
+import { cpuSeconds, type Measured, openBenchHost, rounded, yieldToEventLoop } from './bench-host.js';
 
 const limits = { share: 0.05 };
 const replies = 10_000;
@@ -17,7 +17,7 @@ const blocked: TestPlugin = {
   },
 };
 
-/** 10,000 replies with an egress adapter that never answers beside 10,000 without any: CPU time of one beside the other. */
+/** CPU time of 10,000 replies with an egress adapter that never answers, compared with 10,000 without an adapter. */
 export async function slowEgress(): Promise<Measured> {
   const host = await openBenchHost(async () => undefined, { extra: [blocked] });
   const conversation = host.service('conversation');
@@ -29,7 +29,7 @@ export async function slowEgress(): Promise<Measured> {
         session_key: session,
         actor: { actor_type: 'system', actor_id: 'agent' },
         payload: { text: `reply ${index}` },
-        // A caller has waited for it, so only adapters that are bound to the session get it.
+        // A caller has waited for the reply, so only adapters bound to the session get it.
         metadata: { direction: 'outbound', answered_by: 'console' },
       },
       { principal: localPrincipal },
@@ -40,9 +40,9 @@ export async function slowEgress(): Promise<Measured> {
     const from = process.cpuUsage();
     for (let index = 0; index < replies; index += 1) {
       reply(sessions[index % sessions.length] ?? '', index);
-      if (index % 100 === 99) await breath();
+      if (index % 100 === 99) await yieldToEventLoop();
     }
-    while (conversation.stats().running > 0) await breath();
+    while (conversation.stats().running > 0) await yieldToEventLoop();
     const taken = cpuSeconds(from);
     if (bound) for (const session of sessions) conversation.unbindSession(session, 'blocked');
     return taken;
@@ -50,7 +50,7 @@ export async function slowEgress(): Promise<Measured> {
   for (const bound of [true, false]) await pass(bound);
   const shares: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    // Side by side, so that a noisy moment meets both.
+    // Alternating, so that noise affects both.
     const [first, second] = round % 2 === 0 ? [false, true] : [true, false];
     const [a, b] = [await pass(first), await pass(second)];
     shares.push(first ? a / b : b / a);

@@ -1,10 +1,10 @@
 import { localPrincipal } from '../../../core/sdk/testing/index.js';
-import { breath, type Measured, messageOf, openBenchHost, rounded } from './bench-host.js';
+import { type Measured, messageOf, openBenchHost, rounded, yieldToEventLoop } from './bench-host.js';
 
 const limits = { heapMiBPerMillion: 1 };
 const keys = 1_000_000;
 
-/** Millions of messages over a million keys, sessions forgotten behind them: how the heap grows once it is warm. */
+/** Heap growth after the warm-up, over millions of messages with a million keys whose sessions expire. */
 export async function soak(millions: number): Promise<Measured> {
   let handled = 0;
   const host = await openBenchHost(
@@ -19,10 +19,10 @@ export async function soak(millions: number): Promise<Measured> {
   for (let million = 0; million < millions; million += 1) {
     for (let count = 0; count < 1_000_000; count += 1, index += 1) {
       conversation.publish(messageOf((index * 7_919) % keys, index), { principal: localPrincipal });
-      if (index % 200 === 199) await breath();
+      if (index % 200 === 199) await yieldToEventLoop();
     }
-    while (handled < index) await breath();
-    // What was active a moment ago is forgotten before the heap is looked at.
+    while (handled < index) await yieldToEventLoop();
+    // Recently active sessions expire before the heap is measured.
     while (conversation.stats().sessions > 1) await new Promise((resolve) => setTimeout(resolve, 100));
     globalThis.gc?.();
     heaps.push(rounded(process.memoryUsage().heapUsed / 1_048_576));

@@ -33,13 +33,13 @@ export interface JobFill {
   readonly count: number;
   readonly seconds: number;
   readonly from: number;
-  /** What the channel of the bench is sent: `tick`, or `hang`, which it does not answer. */
+  /** Text sent to the bench's channel: `tick`, or `hang`, which it does not answer. */
   readonly text?: string;
-  /** Members of `runtime` beyond those of all jobs. */
+  /** Additional members of `runtime`. */
   readonly runtime?: object;
 }
 
-/** Inserts enabled jobs for the bench's channel. Over HTTP a hundred thousand of them would take minutes. */
+/** Inserts enabled jobs for the bench's channel. Over HTTP 100,000 jobs would take minutes. */
 export async function fillJobs(
   database: Database,
   { prefix, count, seconds, from, text: sent = 'tick', runtime = {} }: JobFill,
@@ -80,7 +80,7 @@ export async function fillJobs(
   }
 }
 
-/** Waits until this many runs of jobs with this prefix have ended, and none is left. Looks seldom: it shares the machine. */
+/** Waits until this many runs of jobs with this prefix have ended and none is open. Polls rarely to save CPU. */
 export async function untilEnded(database: Database, prefix: string, least: number): Promise<void> {
   await until(
     `the runs of ${prefix}`,

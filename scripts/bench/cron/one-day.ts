@@ -14,8 +14,8 @@ const warmUp = 1 / 3;
 const limitMs = 3_600_000;
 
 /**
- * The slots of a day, at one a minute, as fast as they run: jobs that were due all day and catch up with every slot. The
- * slope of what the process holds says whether it keeps anything of a slot.
+ * Runs the slots of a day, one a minute, as fast as possible: the jobs were due all day and catch up with every slot. The
+ * slope of the memory shows whether the process leaks.
  */
 export async function oneDay(
   dialect: 'sqlite' | 'postgres',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Texts after which the sink measures the memory of the process. */
 export const measureEvery = 1_000;
 
-/** What the process held after a full collection. */
+/** Memory of the process after a full collection. */
 export interface MemorySample {
   readonly texts: number;
   /** Bytes. */

@@ -6,7 +6,7 @@ import { seededRandom } from '../../../core/sdk/testing/index.js';
 export interface Corpus {
   readonly folder: string;
   readonly files: number;
-  /** Of all files together. */
+  /** Total size of all files. */
   readonly bytes: number;
   readonly queries: readonly string[];
 }
@@ -43,7 +43,7 @@ export async function writeCorpus(folder: string, files: number, seed: number): 
   }
   const queries = Array.from({ length: queryCount }, () => {
     const length = 2 + Math.floor(random() * 3);
-    // Rank 30 and up: people ask for words that say something.
+    // Rank 30 and up: queries contain distinctive words.
     return Array.from({ length }, () => words[30 + Math.floor((words.length - 30) ** random())] ?? '').join(' ');
   });
   return { folder, files, bytes, queries };

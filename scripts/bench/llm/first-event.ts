@@ -13,7 +13,7 @@ interface Way {
 /** Streams per round and way. */
 const streams = 200;
 
-/** M3: what a gateway adds to the first text of a stream, passed through and translated. The ways alternate. */
+/** M3: latency that a gateway adds to the first text of a stream, passed through and translated. The ways alternate. */
 export async function measureFirstEvent(
   { all }: Gateways,
   { rounds, say }: MeasureOptions,

@@ -22,7 +22,7 @@ export interface Gateways {
 const apiKey = 'sk-bench-key-0123456789';
 
 /**
- * The API, and the ways to it: straight, through a bare proxy, Portkey's gateway (if it is installed) and the product.
+ * Opens the API and the ways to it: direct, through a bare proxy, Portkey's gateway (if it is installed) and the product.
  * @param profile folder for a CPU profile of the product
  */
 export async function openGateways(peerFolder: string | undefined, profile: string | undefined): Promise<Gateways> {

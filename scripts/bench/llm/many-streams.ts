@@ -9,12 +9,12 @@ const streams = 2_000;
 const slowEvery = 5;
 const slowMs = 30;
 
-/** M4: many streams at once, cut at random; every one must arrive as it was sent. */
+/** M4: many concurrent streams, cut at random; each must arrive as it was sent. */
 export async function measureManyStreams({ all }: Gateways, { say }: MeasureOptions): Promise<readonly Figure[]> {
   const gateway = all.find(({ name }) => name === 'mortise');
   if (!gateway) return [];
   const agent = new Agent({ keepAlive: false, maxSockets: streams });
-  /** Of streams that were not as sent: the status, or the error that cut them. */
+  /** For each stream that did not arrive as sent: its status, or the error that cut it. */
   const reasons: string[] = [];
   let done = 0;
   const read = async (seed: number): Promise<void> => {
@@ -57,6 +57,6 @@ export async function measureManyStreams({ all }: Gateways, { say }: MeasureOpti
       unit: '',
       target: '<= 0',
     },
-    { name: `mortise: time for ${streams} streams at once`, value: (performance.now() - from) / 1_000, unit: 's' },
+    { name: `mortise: time for ${streams} concurrent streams`, value: (performance.now() - from) / 1_000, unit: 's' },
   ];
 }

@@ -9,7 +9,7 @@ const step = 5_000;
 /** Share of the requests that warm up. */
 const warmUp = 0.3;
 
-/** M5: growth of the resident memory, by a line of least squares through the readings after the warm-up. */
+/** M5: growth of the resident memory, by least squares over the readings after the warm-up. */
 export function memorySlope(requests: number) {
   return async ({ all, product }: Gateways, { say }: MeasureOptions): Promise<readonly Figure[]> => {
     const gateway = all.find(({ name }) => name === 'mortise');

@@ -9,7 +9,7 @@ const path = '/v1/messages';
 const rate = 500;
 const callers = 32;
 
-/** M1: what a gateway adds at a fixed rate. A request is late from the moment at which it was due. */
+/** M1: latency that a gateway adds at a fixed rate, measured from the time at which a request was due. */
 export async function measureLatency({ all }: Gateways, options: MeasureOptions): Promise<readonly Figure[]> {
   const results = new Map(all.map(({ name }) => [name, [] as { p50: number; p99: number; failed: number }[]]));
   for (let round = 0; round < options.rounds; round += 1) {
@@ -40,7 +40,7 @@ export async function measureLatency({ all }: Gateways, options: MeasureOptions)
   );
 }
 
-/** M2: how many requests a gateway can pass on, with 32 callers. */
+/** M2: requests per second that a gateway passes on, with 32 callers. */
 export async function measureThroughput({ all }: Gateways, options: MeasureOptions): Promise<readonly Figure[]> {
   const results = new Map(all.map(({ name }) => [name, [] as { perSecond: number; p99: number }[]]));
   for (let round = 0; round < options.rounds; round += 1) {
@@ -68,18 +68,18 @@ export async function measureThroughput({ all }: Gateways, options: MeasureOptio
     ...(hasPortkey
       ? [
           figure(
-            'mortise: requests, times those of portkey',
+            'mortise: requests, relative to portkey',
             of('mortise', 'perSecond') / of('portkey', 'perSecond'),
             '×',
             '>= 3',
           ),
-          figure('portkey: p99, times that of mortise', of('portkey', 'p99') / of('mortise', 'p99'), '×', '>= 3'),
+          figure('portkey: p99, relative to mortise', of('portkey', 'p99') / of('mortise', 'p99'), '×', '>= 3'),
         ]
       : []),
   ];
 }
 
-/** The product finds the provider by the model's name; the others know only one. */
+/** The product selects the provider by the model's name; the others have only one. */
 function modelFor({ name }: Gateway): string {
   return name === 'mortise' ? 'anthropic/claude-bench' : 'claude-bench';
 }

@@ -9,7 +9,7 @@ import { callTool, fill, storeEnv } from './store-loop.js';
 const callers = 16;
 const memories = 1_000;
 
-/** One server under the same calls as the others. */
+/** A server that gets the same calls as the others. */
 class Side {
   readonly rates: number[] = [];
   readonly p99: number[] = [];
@@ -35,17 +35,17 @@ class Side {
 }
 
 /**
- * `memory_query` over MCP, beside the official SDK's server with a tool that does nothing, and beside Node's HTTP server
- * that always gives the same answer: what is there to be had at all.
+ * `memory_query` over MCP, compared with an empty tool on the official SDK's server, and with Node's HTTP server that
+ * always gives the same answer, which is the upper bound.
  */
 export const measureCalls: Measure = async ({ seconds, rounds, say }) => {
   const product = await startProduct({ env: storeEnv });
   const peers = { sdk: await startPeer('bare-mcp'), http: await startPeer('bare-http') };
-  const beside = ({ hello, pid }: Peer): Side =>
+  const sideOf = ({ hello, pid }: Peer): Side =>
     new Side(createPoster(`http://127.0.0.1:${hello}`, callers), () => cpuMsOf(pid));
   const ours = new Side(createPoster(product.origin, 64), product.cpuMs);
-  const sdk = beside(peers.sdk);
-  const http = beside(peers.http);
+  const sdk = sideOf(peers.sdk);
+  const http = sideOf(peers.http);
   const sides = [ours, sdk, http];
   try {
     const texts = createTexts();
@@ -60,13 +60,13 @@ export const measureCalls: Measure = async ({ seconds, rounds, say }) => {
       { name: `tools/call memory_query, ${memories} memories, ${callers} callers`, value: rate(ours), unit: '/s' },
       { name: '  p99', value: median(ours.p99), unit: 'ms', target: `<= ${median(sdk.p99).toFixed(2)}` },
       { name: '  CPU of the server', value: median(ours.each), unit: 'µs each' },
-      { name: 'official SDK, a tool that does nothing', value: rate(sdk), unit: '/s' },
+      { name: 'official SDK, an empty tool', value: rate(sdk), unit: '/s' },
       { name: '  p99', value: median(sdk.p99), unit: 'ms' },
       { name: '  CPU of the server', value: median(sdk.each), unit: 'µs each' },
       { name: 'node:http, always the same ten memories', value: rate(http), unit: '/s' },
       { name: '  CPU of the server', value: median(http.each), unit: 'µs each' },
-      { name: 'calls of the server for each of the SDK', value: rate(ours) / rate(sdk), unit: '', target: '>= 3' },
-      { name: 'calls of node:http for each of the SDK', value: rate(http) / rate(sdk), unit: '' },
+      { name: 'calls of the server, relative to the SDK', value: rate(ours) / rate(sdk), unit: '', target: '>= 3' },
+      { name: 'calls of node:http, relative to the SDK', value: rate(http) / rate(sdk), unit: '' },
     ];
   } finally {
     for (const peer of Object.values(peers)) peer.close();

@@ -24,7 +24,7 @@ interface ContentReport {
 
 const nameOf = (finding: string, id: string): string => `${finding} ${id}`;
 
-/** Changes what the backend has behind the ledger's back, here and there. @returns what is to be found. */
+/** Changes some memories of the backend without the ledger. @returns the findings to expect */
 function drift(server: FakeOpenMemory, hasListing: boolean): ReadonlySet<string> {
   const stored = [...server.memories.values()];
   const step = Math.floor(stored.length / (driftsOfAKind * 4));
@@ -43,7 +43,7 @@ function drift(server: FakeOpenMemory, hasListing: boolean): ReadonlySet<string>
     if (kind !== 'missing') server.put({ ...memory, ...alter[kind]?.(index) });
     expected.add(nameOf(kind, memory.id));
   }
-  // Only a listing shows rows that no query asked for.
+  // Only a listing shows memories that the ledger does not have.
   for (let extra = 0; hasListing && extra < driftsOfAKind; extra += 1) {
     const metadata = { mortise_key: `mk_extra_${extra}`, space: 'private:bench' };
     expected.add(nameOf('extra', server.put({ content: `extra ${extra}`, metadata }).id));
@@ -72,12 +72,12 @@ async function check(name: string, dialect: FakeDialect, say: (line: string) => 
       { name: `content check by ${name}, ${checked} memories`, value: duration_ms / 1_000, unit: 's', target: '<= 10' },
       { name: '  CPU of the server', value: cpu / 1_000, unit: 's' },
       {
-        name: `  ${expected.size} differences, named rightly`,
+        name: `  ${expected.size} differences, reported`,
         value: (100 * named) / expected.size,
         unit: '%',
         target: '>= 100',
       },
-      { name: '  named though there was none', value: wrong, unit: '', target: '<= 0' },
+      { name: '  reported wrongly', value: wrong, unit: '', target: '<= 0' },
     ];
   } finally {
     poster.close();
@@ -86,7 +86,7 @@ async function check(name: string, dialect: FakeDialect, say: (line: string) => 
   }
 }
 
-/** Holds a large ledger against a backend that lost, altered, merged, moved and invented some of it. */
+/** Compares a large ledger with a backend that lost, altered, merged, moved and added memories. */
 export const measureContent: Measure = async ({ say }) => [
   ...(await check('listing', 'query', say)),
   ...(await check('single reads', 'search', say)),

@@ -8,10 +8,10 @@ import { startProduct } from '../parts/product.js';
 const hits = 10;
 const space = (conversation: number): string => `private:talk${conversation}`;
 
-/** The texts of the best hits of a question, best first. */
+/** Texts of the best hits for a question, best first. */
 type Search = (question: Question) => Promise<readonly string[]> | readonly string[];
 
-/** Recall of messages that answer questions about long conversations, beside rankings that see each message alone. */
+/** Recall of messages that answer questions about long conversations, compared with rankings of single messages. */
 export const measureContext: Measure = async ({ rounds, peers, say }) => {
   const conversations = createConversations();
   const product = await startProduct({ env: { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' } });
@@ -51,9 +51,14 @@ export const measureContext: Measure = async ({ rounds, peers, say }) => {
     return [
       { name: `recall@${hits} of evidence in conversations`, value: recall, unit: '' },
       ...others,
-      { name: '  beside the best ranking of single messages', value: recall / best, unit: 'x', target: '>= 1.12' },
+      { name: '  relative to the best ranking of single messages', value: recall / best, unit: 'x', target: '>= 1.12' },
       { name: '  p95 of a query', value: slow ?? Number.NaN, unit: 'ms' },
-      { name: '  p95 beside that without context', value: (slow ?? 0) / (quick ?? 1), unit: 'x', target: '<= 1.3' },
+      {
+        name: '  p95 relative to that without context',
+        value: (slow ?? 0) / (quick ?? 1),
+        unit: 'x',
+        target: '<= 1.3',
+      },
     ];
   } finally {
     poster.close();
@@ -103,7 +108,7 @@ async function query(poster: JsonPoster, question: Question, context: boolean): 
   return results.map(({ content }) => content);
 }
 
-/** Rankings of single messages in a process of their own: BM25 of SQLite, and the libraries in the folder. */
+/** Rankings of single messages in separate processes: BM25 of SQLite, and the libraries in the folder. */
 async function openPeers(
   { messages }: Conversations,
   folder: string | undefined,

@@ -7,7 +7,7 @@ import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 import { storeEnv } from './store-loop.js';
 
-/** How fast a server answers others while 32 stores wait for a backend that accepts connections and never answers. */
+/** Latency of other endpoints while 32 stores wait for a backend that accepts connections and never answers. */
 export const measureHealth: Measure = async ({ seconds, say }) => {
   const hung = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => hung.once('listening', resolve));

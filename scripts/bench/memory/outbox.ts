@@ -8,9 +8,9 @@ import { startPeer } from '../parts/peer.js';
 import { startProduct } from '../parts/product.js';
 import { dropSinkPlugin } from './sink-plugin.js';
 
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
-/** Rows as a long outage leaves them: memory, outbox row and audit row. */
+/** Inserts the rows of a long outage: memory, outbox row and audit row. */
 async function fillOutbox(file: string, rows: number): Promise<void> {
   const host = await openDatabase({ dialect: 'sqlite', file }, silentLog);
   const numbers = 'with recursive row(i) as (select 1 union all select i + 1 from row where i < ?)';
@@ -79,8 +79,8 @@ async function drain({ name, rows, backend, target }: Drain, say: (line: string)
     try {
       const [began, cpuFrom] = [performance.now(), product.cpuMs()];
       const left = rows - Number(await sink.ask({}));
-      while (Number(await sink.ask({})) < rows) await delay(LOOK_EVERY_MS);
-      while ((await countPending(databaseFile)) > 0) await delay(LOOK_EVERY_MS);
+      while (Number(await sink.ask({})) < rows) await delay(POLL_INTERVAL_MS);
+      while ((await countPending(databaseFile)) > 0) await delay(POLL_INTERVAL_MS);
       const seconds = (performance.now() - began) / 1_000;
       const cpu = ((product.cpuMs() - cpuFrom) * 1_000) / left;
       return [
@@ -96,11 +96,8 @@ async function drain({ name, rows, backend, target }: Drain, say: (line: string)
   }
 }
 
-/** How fast a full outbox drains into a backend that answers at once. */
+/** Rate at which a full outbox drains into a backend that answers immediately. */
 export const measureOutbox: Measure = async ({ say }) => [
-  ...(await drain({ name: 'outbox, one request for each row', rows: 20_000, backend: 'openmemory' }, say)),
-  ...(await drain(
-    { name: 'outbox, a backend that takes many', rows: 100_000, backend: 'sink', target: '>= 10000' },
-    say,
-  )),
+  ...(await drain({ name: 'outbox, one request per row', rows: 20_000, backend: 'openmemory' }, say)),
+  ...(await drain({ name: 'outbox, a backend with batches', rows: 100_000, backend: 'sink', target: '>= 10000' }, say)),
 ];

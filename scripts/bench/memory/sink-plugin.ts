@@ -6,7 +6,7 @@ const manifest = {
   key: 'sink',
   version: '1.0.0',
   title: 'Sink',
-  summary: 'Sends memories to a server that keeps none, many at once.',
+  summary: 'Sends memories in batches to a server that stores none.',
   contributes: {
     'memory-backend': [
       {
@@ -37,7 +37,7 @@ export default () => ({
 });
 `;
 
-/** Drops a backend that takes many memories in one request into a folder for plugins. */
+/** Writes a backend plugin with batch requests into a plugins folder. */
 export async function dropSinkPlugin(pluginsDir: string, origin: string): Promise<void> {
   const folder = join(pluginsDir, 'sink');
   await mkdir(folder, { recursive: true });

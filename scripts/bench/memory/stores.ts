@@ -10,11 +10,11 @@ interface Round {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** CPU of the server, microseconds for each store. */
+  /** CPU of the server, microseconds per store. */
   readonly cpu: number;
 }
 
-/** Audited stores over HTTP, beside a loop that commits the same rows with knex and nothing else. */
+/** Audited stores over HTTP, compared with a loop that only commits the same rows with knex. */
 export const measureStores: Measure = async ({ seconds, rounds, say }) => {
   const product = await startProduct({ env: storeEnv });
   const poster = createPoster(product.origin, 32);
@@ -55,13 +55,13 @@ export const measureStores: Measure = async ({ seconds, rounds, say }) => {
     const of = (rows: readonly Round[], what: keyof Round): number => median(rows.map((row) => row[what]));
     const one = median(seen.one);
     return [
-      ...doorFigures('POST /memory/store, 32 callers', seen.rest, of),
-      ...doorFigures('tools/call memory_store, 32 callers', seen.tool, of),
+      ...endpointFigures('POST /memory/store, 32 callers', seen.rest, of),
+      ...endpointFigures('tools/call memory_store, 32 callers', seen.tool, of),
       { name: 'POST /memory/store, 1 caller, p50', value: of(seen.alone, 'p50'), unit: 'ms', target: '<= 2' },
       { name: 'bare knex, one store a transaction', value: one, unit: '/s' },
       { name: 'bare knex, ten stores a transaction', value: median(seen.ten), unit: '/s' },
       {
-        name: 'stores of the server for each of bare knex (one a transaction)',
+        name: 'stores of the server, relative to bare knex (one a transaction)',
         value: of(seen.rest, 'perSecond') / one,
         unit: '',
         target: '>= 0.4',
@@ -74,7 +74,7 @@ export const measureStores: Measure = async ({ seconds, rounds, say }) => {
   }
 };
 
-function doorFigures(
+function endpointFigures(
   name: string,
   rows: readonly Round[],
   of: (rows: readonly Round[], what: keyof Round) => number,

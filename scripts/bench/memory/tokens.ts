@@ -2,7 +2,7 @@ import type { Measure } from '../parts/measure.js';
 import { createPoster } from '../parts/post-json.js';
 import { startProduct } from '../parts/product.js';
 
-/** What the list of tools costs a model that is shown it: bytes by four, the usual estimate. */
+/** Tokens of the tool list, estimated as bytes divided by four. */
 export const measureTokens: Measure = async () => {
   const product = await startProduct();
   const poster = createPoster(product.origin, 1);

@@ -8,11 +8,11 @@ export interface StreamedRequest {
   /** The text that an event adds, if it adds any. */
   readonly textOf: (event: unknown) => string | undefined;
   readonly onText: (text: string) => void;
-  /** Called with the open response: a slow reader stops it for a while. */
+  /** Called with the open response, which a slow reader pauses. */
   readonly onOpen?: (answer: IncomingMessage) => void;
 }
 
-/** Posts JSON and reads the events of the answer as they come. Settles at its end; fails when it has no end mark. */
+/** Posts JSON and reads the events of the answer as they arrive. @throws when the answer has no end mark */
 export function readEventStream({ agent, url, body, headers, textOf, onText, onOpen }: StreamedRequest): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { agent, method: 'POST', headers: { 'content-type': 'application/json', ...headers } };

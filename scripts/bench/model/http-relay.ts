@@ -4,7 +4,7 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** A process that does nothing but pass requests on to the API and their answers back: what any gateway costs. */
+/** A process that only relays requests to the API and their answers: the minimum cost of a gateway. */
 export interface HttpRelay {
   readonly baseUrl: string;
   stop(): void;

@@ -1,6 +1,6 @@
 import { type BenchServer, type Dialect, openServer } from '../turns/server.js';
 
-/** The server as it is shipped, with a scripted API for its model. */
+/** The server as shipped, with a scripted API for its model. */
 export function openModelServer(dialect: Dialect, baseUrl: string, profile?: string): Promise<BenchServer> {
   return openServer(dialect, {
     profile,
@@ -13,13 +13,13 @@ export function openModelServer(dialect: Dialect, baseUrl: string, profile?: str
   });
 }
 
-/** The body of a request to a chat completion that the API is asked for without a gateway. */
+/** The body of a direct chat completion request. */
 export function chatBody(content: string): object {
   const messages = [{ role: 'user', content }];
   return { model: 'gpt-4o-mini', messages, stream: true, stream_options: { include_usage: true } };
 }
 
-/** The body of a turn in a session of its own. */
+/** The body of a turn in the given session. */
 export function turnBody(content: string, session: string): object {
   const input = [{ role: 'user', type: 'message', content: [{ type: 'text', text: content }] }];
   return { session_id: session, user_id: 'bench', stream: true, input };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGate, openAi, type UpstreamAnswer } from 'mortise/contracts/provider-openai/testing';
 
-/** What one stream is to say, and when each of its tokens was sent. */
+/** The text of one stream, and when each of its tokens was sent. */
 export interface ScriptedText {
   readonly text: string;
   /** Where each token ends in the text. */
@@ -10,16 +10,16 @@ export interface ScriptedText {
   readonly sentAt: number[];
 }
 
-/** An API that waits until everybody is there. */
+/** An API that waits until all requests have arrived. */
 export interface ScriptedStreams {
   readonly answer: UpstreamAnswer;
-  /** How many are there. */
+  /** Number of requests that have arrived. */
   readonly arrived: number;
-  /** Does not wait for other requests. */
+  /** Stops waiting for further requests. */
   begin(): void;
 }
 
-/** Tokens of every width that UTF-8 has. */
+/** Tokens of every UTF-8 width. */
 const alphabet = ['a', 'the', ' harbour', 'é', 'ß', '你', '好，', 'か', '👋', '👩‍👩‍👧‍👦', '\n', '"', '\\', ' '];
 
 /** The same numbers for the same seed: mulberry32. */
@@ -45,8 +45,8 @@ export function scriptText(seed: number, tokens: number): ScriptedText {
 }
 
 /**
- * The API for many streams at once: it sends nothing before all of them are open (or `begin` is called), then each token as a frame, cut at random
- * between two bytes, with a random rest before the next one. `nameOf` reads which text a request is for.
+ * The API for many concurrent streams: it sends nothing before all of them are open (or `begin` is called), then each token
+ * as a frame, cut at a random byte, with a random pause before the next one. `nameOf` reads the number of a request's text.
  */
 export function streamTexts(
   texts: readonly ScriptedText[],

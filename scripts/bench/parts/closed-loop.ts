@@ -1,12 +1,12 @@
-/** What a number of callers saw, each of whom waits for an answer before it asks again. */
+/** Figures of concurrent callers, each of which waits for an answer before its next request. */
 export interface LoopFigures {
   readonly operations: number;
   readonly perSecond: number;
-  /** Milliseconds, sorted upwards. */
+  /** Milliseconds, ascending. */
   readonly latencies: readonly number[];
 }
 
-/** Runs `callers` loops for a time. @throws what `operation` throws: a benchmark of refusals says nothing. */
+/** Runs `callers` loops for a time. @throws the error of `operation`, because a benchmark of refusals is meaningless */
 export async function closedLoop(
   callers: number,
   seconds: number,
@@ -29,7 +29,7 @@ export async function closedLoop(
   return { operations: latencies.length, perSecond: latencies.length / took, latencies };
 }
 
-/** The value below which a share of the sorted values lies. */
+/** The value that a share of the sorted values does not exceed. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

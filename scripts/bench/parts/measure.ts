@@ -1,9 +1,9 @@
-/** One figure, beside what it should be. */
+/** A figure with its target. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** What is aimed at, in words: `>= 4000`. Absent for a figure that only stands beside another. */
+  /** For example `>= 4000`. Absent for a figure that is only a comparison. */
   readonly target?: string;
 }
 
@@ -11,7 +11,7 @@ export interface MeasureOptions {
   /** Length of one round, seconds. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Folder with the libraries to measure beside. */
+  /** Folder with the peer libraries. */
   readonly peers?: string | undefined;
   /** Reports progress. */
   readonly say: (line: string) => void;
@@ -25,7 +25,7 @@ const comparisons: Readonly<Record<string, (value: number, limit: number) => boo
   '<=': (value, limit) => value <= limit,
 };
 
-/** Whether a figure is what it should be; undefined without a target. */
+/** Whether a figure meets its target; undefined without one. */
 export function isMet({ value, target }: Figure): boolean | undefined {
   const [sign = '', limit = ''] = target?.split(' ') ?? [];
   return comparisons[sign]?.(value, Number(limit));

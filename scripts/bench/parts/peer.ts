@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** A program of `scripts/bench/peers` in a process of its own. */
+/** A program of `scripts/bench/peers` in a separate process. */
 export interface Peer {
   readonly pid: number;
-  /** What it sent first. */
+  /** Its first message. */
   readonly hello: unknown;
-  /** Sends a message and waits for the next one back. @throws when the peer ends instead */
+  /** Sends a message and waits for the reply. @throws when the peer ends instead */
   ask(message: object): Promise<unknown>;
   close(): void;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ServerProcess, startServer } from '../../../core/sdk/testing/index.js';
 
-/** The shipped product in a process of its own, on SQLite in a folder that goes with it. */
+/** The shipped product in a separate process, on SQLite in a temporary folder. */
 export interface Product {
   readonly origin: string;
   readonly server: ServerProcess;
@@ -16,7 +16,7 @@ export interface Product {
 
 export interface ProductOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** `plugins.json` beyond the shipped one. */
+  /** Rows added to the shipped `plugins.json`. */
   readonly plugins?: Readonly<Record<string, { readonly enabled: boolean }>>;
   /** A folder prepared by the caller. */
   readonly folder?: string;
@@ -45,7 +45,7 @@ export async function startProduct({ env = {}, plugins = {}, folder: given }: Pr
   };
 }
 
-/** User and system time of a process, from the kernel's table, which counts hundredths of a second. */
+/** User and system time of a process, from /proc, in units of 10 ms. */
 export function cpuMsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];

@@ -1,6 +1,6 @@
 /**
- * Node's own HTTP server: it parses the message and answers with the same ten memories every time. No server on Node
- * answers a `tools/call` with them for less. Sends its port over IPC and ends with its parent.
+ * Node's HTTP server: it parses the message and always answers with the same ten memories. No server on Node can
+ * answer a `tools/call` with them at a lower cost. Sends its port over IPC and ends with its parent.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,7 @@
 /**
- * Commits the rows of memory stores with knex and nothing else: the bound of any server that keeps them on SQLite. Takes
+ * Only commits the rows of memory stores with knex: the upper bound of any server that stores them on SQLite. Copies
  * the tables that grow with every store from a database that a server has filled, without their unique constraints, so
- * that the same rows can be written again; the settings are the server's own (WAL, a flush at every commit).
+ * that the same rows can be written again; the settings are those of the server (WAL, a flush at every commit).
  *
  *     bare-knex.js DATABASE_FILE, then over IPC: {storesPerTransaction, seconds} -> stores per second
  */
@@ -89,7 +89,7 @@ async function run({ storesPerTransaction, seconds }: Order): Promise<number> {
   const before = stored;
   while (performance.now() - from < seconds * 1_000) {
     await storeSome(storesPerTransaction);
-    // The driver lets go of statements when the loop turns.
+    // The driver frees statements in the next tick of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return (stored - before) / ((performance.now() - from) / 1_000);

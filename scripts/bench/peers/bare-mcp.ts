@@ -1,6 +1,6 @@
 /**
- * The official SDK's own server with one tool that does nothing, under the schema of memory_query: what `tools/call` costs
- * without a platform around it. Sends its port over IPC and ends with its parent.
+ * The official SDK's server with one empty tool that has the schema of memory_query: the cost of `tools/call`
+ * without a platform. Sends its port over IPC and ends with its parent.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

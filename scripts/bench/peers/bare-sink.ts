@@ -1,6 +1,6 @@
 /**
- * A memory backend that keeps nothing: it answers each memory with an id, and counts. `POST /memory/add` takes one,
- * `POST /many` a list. Sends its port over IPC, answers every message with what it has taken, and ends with its parent.
+ * A memory backend that stores nothing: it answers each memory with an id, and counts. `POST /memory/add` accepts one,
+ * `POST /many` a list. Sends its port over IPC, answers every message with its count, and ends with its parent.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,8 +1,7 @@
 /**
- * A model API that costs as little as possible: `/v1/messages` and `/v1/chat/completions` with a fixed answer of 1 KB, or as a
+ * A model API with minimal cost: `/v1/messages` and `/v1/chat/completions` with a fixed answer of 1 KB, or as a
  * stream. A request with `metadata.seed` gets the bytes of that seed, cut at random and with random pauses, and their hash as
- * `x-sha256`. Sends its port over
- * IPC and ends with its parent.
+ * `x-sha256`. Sends its port over IPC and ends with its parent.
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

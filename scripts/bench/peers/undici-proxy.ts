@@ -1,5 +1,5 @@
 /**
- * What any gateway on Node costs at least: it passes each request on with undici, and the bytes of the answer back. Takes the
+ * The minimum cost of a gateway on Node: it relays each request with undici, and the bytes of the answer. Takes the
  * address of the API as its argument, sends its port over IPC and ends with its parent.
  */
 import { createServer } from 'node:http';

@@ -5,7 +5,7 @@ import type { Dialect } from './server.js';
 
 const appends = 5_000;
 
-/** What a fenced row costs in the store alone, in one session and over fifty. The process is this one. */
+/** Cost of a fenced row in the store alone, in one session and over fifty, measured in this process. */
 export async function appendRows(dialect: Dialect): Promise<readonly CpuRow[]> {
   const database = dialect === 'postgres' ? await createTestDatabase('postgres') : undefined;
   const host = await createTestHost({

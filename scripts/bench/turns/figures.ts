@@ -1,11 +1,11 @@
 import type { BenchServer } from './server.js';
 
-/** What a number of equal operations cost. */
+/** Cost of equal operations. */
 export interface CpuRow {
   readonly name: string;
   readonly database: string;
   readonly operations: number;
-  /** On the wall clock: only as good as the machine is idle. */
+  /** By the wall clock, which needs an idle machine. */
   readonly perSecond?: number;
   /** CPU time of the server alone. */
   readonly cpuMsEach: number;

@@ -7,11 +7,11 @@ import type { BenchServer } from './server.js';
 export interface TurnLoad {
   readonly turns: number;
   readonly concurrency: number;
-  /** Turns that each chat has had before. */
+  /** Earlier turns of each chat. */
   readonly earlier: number;
 }
 
-/** Turns over `POST /agent/process` that answer at once, many sessions side by side. */
+/** Turns over `POST /agent/process` that answer immediately, in many concurrent sessions. */
 export async function httpTurns(server: BenchServer, { turns, concurrency, earlier }: TurnLoad): Promise<CpuRow> {
   const client = clientOf(server, concurrency);
   const sessions = Math.max(concurrency, Math.ceil(turns / 4));
@@ -35,7 +35,7 @@ export async function httpTurns(server: BenchServer, { turns, concurrency, earli
   }
 }
 
-/** Turns of one chat, one after the other. @returns the median, milliseconds */
+/** Sequential turns of one chat. @returns the median, milliseconds */
 export async function chatTurns(server: BenchServer, sessionId: string, turns: number): Promise<number> {
   const client = clientOf(server, 1);
   const latencies: number[] = [];
@@ -78,8 +78,8 @@ async function ask({ agent, port }: Client, session: number | string): Promise<v
 /** Runs `count` calls, `width` at a time. */
 export async function spread(count: number, width: number, run: (n: number) => Promise<void>): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let n = next++; n < count; n = next++) await run(n);
   };
-  await Promise.all(Array.from({ length: Math.min(width, count) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, count) }, worker));
 }

@@ -5,7 +5,7 @@ import { openSockets } from './socket.js';
 
 const rowsPerStatement = 500;
 
-/** How much longer a turn of a long chat with a summary may take than one of a short chat. */
+/** Limit of the duration of a turn in a long chat with a summary, relative to a short chat. */
 const maxRatio = 1.5;
 
 const longSession = 'console:bench:slong';
@@ -14,7 +14,7 @@ const warmUpRounds = 10;
 const rounds = 40;
 
 /**
- * What a turn and a page of history cost in a chat of `rows` messages, beside one of ten. It is wrong when a turn of a
+ * Cost of a turn and a page of history in a chat of `rows` messages, compared with one of ten. Fails when a turn of a
  * chat with a summary takes more than {@link maxRatio} times as long.
  *
  * @param summed the long chat has a summary of its earlier messages, so that only the newest ones are read
@@ -25,7 +25,7 @@ export async function longChat(server: BenchServer, rows: number, summed: boolea
   const short: number[] = [];
   const long: number[] = [];
   let cpuFrom = server.cpuMs();
-  // In turns, so that a noisy moment meets both, and with chats that keep their length.
+  // Alternating, so that noise affects both, and with chats that keep their length.
   for (let round = 0; round < warmUpRounds + rounds; round += 1) {
     if (round === warmUpRounds) cpuFrom = server.cpuMs();
     if (summed) await summarise(server, longSession);
@@ -58,7 +58,7 @@ export async function longChat(server: BenchServer, rows: number, summed: boolea
   };
 }
 
-/** Rows of earlier turns, a question and an answer in turn. */
+/** Inserts rows of earlier turns, alternating questions and answers. */
 async function fill({ tables }: BenchServer, sessionKey: string, rows: number): Promise<void> {
   const { rows: sessions } = await tables.statement<{ current_chat_id: string; next_seq: number }>(
     'select current_chat_id, next_seq from {realtime.sessions} where id = ?',

@@ -7,7 +7,7 @@ import { startProduct } from '../parts/product.js';
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** The shipped product but for its model, on either database. */
+/** The shipped product except for its model, on either database. */
 export interface BenchServer {
   readonly dialect: Dialect;
   readonly origin: string;
@@ -19,7 +19,7 @@ export interface BenchServer {
 }
 
 export interface BenchServerOptions {
-  /** A provider `demo` in JavaScript, in the place of the shipped one. */
+  /** A provider `demo` in JavaScript, instead of the shipped one. */
   readonly model?: string;
   /** Where a CPU profile of the server is written. */
   readonly profile?: string | undefined;
@@ -64,7 +64,7 @@ async function dropIn(folder: string, source: string): Promise<void> {
     key: 'bench-model',
     version: '0.0.0',
     title: 'Bench model',
-    summary: 'A model that says what a benchmark wants to hear.',
+    summary: 'A scripted model of a benchmark.',
     entry: 'index.js',
     contributes: { provider: [{ key: 'demo', facts: { capabilities } }] },
   };

@@ -3,12 +3,12 @@ import { spread } from './http-turns.js';
 import type { BenchServer } from './server.js';
 import { openSockets } from './socket.js';
 
-/** Turns over the socket that answer at once: 16 sockets, two sessions at a time on each. */
+/** Turns over the socket that answer immediately: 16 sockets, with two concurrent sessions each. */
 export async function socketTurns(server: BenchServer, turns: number): Promise<CpuRow> {
   const width = 32;
   const sockets = await openSockets(server.origin, width / 2);
   const sessions = Math.max(width, Math.ceil(turns / 4));
-  // In turn, and never one that still waits for its answer: a second send would be refused.
+  // In rotation, but never a session that still waits for its answer: a second send would be refused.
   const free = Array.from({ length: sessions }, (_, n) => `w${n}`);
   const ask = async (n: number): Promise<void> => {
     const socket = sockets[n % sockets.length];

@@ -8,7 +8,7 @@ interface Frame {
   readonly error?: { readonly code: string };
 }
 
-/** A client of the socket that hands each frame to the request it belongs to. */
+/** A client of the socket that passes each frame to its request. */
 export class BenchSocket {
   readonly #socket: WebSocket;
   readonly #requests = new Map<string, (frame: Frame) => void>();
@@ -24,7 +24,7 @@ export class BenchSocket {
     });
     socket.on('error', () => undefined);
     socket.on('close', (code) => {
-      for (const giveUp of this.#waiting) giveUp(new Error(`socket closed with ${code}`));
+      for (const fail of this.#waiting) fail(new Error(`socket closed with ${code}`));
     });
   }
 

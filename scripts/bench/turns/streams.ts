@@ -3,7 +3,7 @@ import type { BenchServer } from './server.js';
 import { openSockets } from './socket.js';
 
 /**
- * A model that streams `tokens` numbered tokens, cut at random, the time of sending (nanoseconds of the monotonic
+ * A model that streams `tokens` numbered tokens, cut at random, with the time of sending (nanoseconds of the monotonic
  * clock) before each piece: `{"seed":1,"tokens":200}`.
  */
 export const streamingModel = `
@@ -35,7 +35,7 @@ export interface StreamLoad {
   readonly tokens: number;
 }
 
-/** Many streams at once. Says how many tokens were lost, doubled or came out of order: none may. */
+/** Many concurrent streams. Reports tokens that were lost, duplicated or out of order; none may be. */
 export async function streamTokens(server: BenchServer, { streams, sockets, tokens }: StreamLoad): Promise<CpuRow> {
   const open = await openSockets(server.origin, sockets);
   const relay: number[] = [];
@@ -45,7 +45,7 @@ export async function streamTokens(server: BenchServer, { streams, sockets, toke
     const content = JSON.stringify({ seed: n + 1, tokens });
     await open[n % open.length]?.ask('chat.send', { content, session_id: `stream-${n}` }, (piece) => {
       const now = process.hrtime.bigint();
-      // A slow reader gets several pieces in one frame, each with its own time.
+      // A slow reader gets several pieces in one frame, each with a time.
       for (const token of piece.split(';').filter((part) => part !== '')) {
         const [stamp, number = stamp] = token.split('|');
         if (number !== stamp && stamp !== undefined) relay.push(Number(now - BigInt(stamp)) / 1e6);

@@ -38,14 +38,14 @@ interface Run {
 
 export interface LedgerReport {
   readonly violations: readonly string[];
-  /** Slots by outcome, or by the reason why they did not run. */
+  /** Slots by outcome, or by the reason for not running. */
   readonly slots: Readonly<Record<string, number>>;
   readonly runs: Readonly<Record<string, number>>;
 }
 
 /**
- * Checks that every slot of every epoch has exactly one row, that no row covers anything else, and that the journal of the
- * receiver agrees with the outcomes.
+ * Checks that every slot of every epoch has exactly one row, that no row covers other times, and that the journal of the
+ * receiver matches the outcomes.
  *
  * @param journal lines `begin <key>` and `sent <key>`
  */
@@ -94,7 +94,7 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): Record<stri
 
 const minuteMs = 60_000;
 
-/** The slots of an epoch, by walking through its minutes. */
+/** The slots of an epoch, computed minute by minute. */
 function expectedSlots({ interval, cron }: LedgerJob, { from_at, to_at }: Epoch): readonly number[] {
   const [from, to] = [Date.parse(from_at), Date.parse(to_at ?? '')];
   const expected: number[] = [];
@@ -130,13 +130,13 @@ function checkCover(job: LedgerJob, epochs: readonly Epoch[], slots: readonly Sl
       covered += 1;
       const [first, last] = [Date.parse(row.scheduled_at), Date.parse(row.through_at)];
       const count = expected.filter((at) => at >= first && at <= last).length;
-      if (!known.has(first) || !known.has(last)) violations.push(`${job.id}: ${row.scheduled_at} is no slot`);
+      if (!known.has(first) || !known.has(last)) violations.push(`${job.id}: ${row.scheduled_at} is not a slot`);
       if (Number(row.slot_count) !== count)
         violations.push(`${job.id}: ${row.scheduled_at} counts ${row.slot_count}, not ${count}`);
       if (row.outcome !== 'skipped' && first !== last) violations.push(`${job.id}: ${row.scheduled_at} runs a range`);
     }
   }
-  if (covered !== slots.length) violations.push(`${job.id}: rows outside of every epoch`);
+  if (covered !== slots.length) violations.push(`${job.id}: rows outside all epochs`);
   return violations;
 }
 

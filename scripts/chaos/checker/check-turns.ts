@@ -1,12 +1,12 @@
 import { type DatabaseReader, table } from './read-database.js';
 
-/** A request for a turn, and what its client was promised. */
+/** A request for a turn, and the answers that its client got. */
 export interface SentRequest {
   /** `<request> <steps>`: the text of the user's message. */
   readonly text: string;
   /** Requests with a key may be repeated. */
   readonly key: string | undefined;
-  /** The turns that were answered as completed, one per answer. */
+  /** Turns that answers reported as completed, one per answer. */
   readonly answered: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface TurnReport {
 
 const ends = ['completed', 'failed', 'cancelled', 'interrupted', 'step_limit', 'timed_out', 'fenced'];
 
-/** Compares turns, messages and effects with what clients sent and were answered, once no turn runs any more. */
+/** Compares turns, messages and effects with requests and answers, once no turn is running. */
 export async function checkTurns(
   reader: DatabaseReader,
   sent: readonly SentRequest[],
@@ -91,7 +91,7 @@ function orphans(turns: readonly TurnRow[], messages: readonly MessageRow[], jou
   return [
     ...messages.filter(({ turn_id }) => !known.has(turn_id ?? '')).map(({ seq }) => `message ${seq} has no turn`),
     ...journal.filter((line) => !known.has(line.split(' ')[0] ?? '')).map((line) => `effect ${line} has no turn`),
-    ...(new Set(places).size < places.length ? ['two messages of a session have one number'] : []),
+    ...(new Set(places).size < places.length ? ['two messages of a session have the same number'] : []),
   ];
 }
 

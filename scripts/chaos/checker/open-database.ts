@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import pg from 'pg';
 import type { DatabaseReader } from './read-database.js';
 
-/** Opens a SQLite file to read it, beside a server that may be writing. */
+/** Opens a SQLite file for reading, while a server may be writing. */
 export function openSqlite(file: string): DatabaseReader {
   const database = new Database(file, { readonly: true, timeout: 5_000 });
   return {

@@ -80,7 +80,7 @@ const columns = {
 };
 
 /** The documented lookup of invariant 4. */
-const lookUps = {
+const lookups = {
   sqlite: (audits: string) => `cast(${audits}.evidence_refs_json->>'outbox_id' as text)`,
   postgres: (audits: string) => `${audits}.evidence_refs_json->>'outbox_id'`,
 };
@@ -94,7 +94,7 @@ export async function readDatabase(database: DatabaseReader): Promise<Omit<Evide
   return database.atOnce(async () => {
     const found = await database.rows<{ readonly outbox_id: string; readonly audits: string }>(
       `select cast(o.outbox_id as text) as outbox_id, cast(count(*) as text) as audits from ${outboxTable} o
-       join ${auditTable} a on ${lookUps[database.dialect]('a')} = cast(o.outbox_id as text) group by o.outbox_id`,
+       join ${auditTable} a on ${lookups[database.dialect]('a')} = cast(o.outbox_id as text) group by o.outbox_id`,
     );
     const users = await all<{ readonly user_id: string }>(table(database, 'identity', 'users'), columns.users);
     return {

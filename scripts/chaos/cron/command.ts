@@ -6,7 +6,7 @@ const options = {
   kills: count('processes that are killed', 20),
   seed: count('repeats a run; a random one when absent'),
   jobs: count('scheduled jobs', 40),
-  jumps: count('clocks that are set by an hour', 0),
+  jumps: count('clocks that are shifted by an hour', 0),
   database,
   json,
 };
@@ -15,7 +15,7 @@ const options = {
 export async function cronChaos(args: readonly string[]): Promise<number> {
   const values = readArguments(
     'npm run chaos -- cron',
-    'Kills servers with scheduled jobs, and says whether a slot was missed or doubled.',
+    'Kills servers with scheduled jobs, and reports slots that were missed or duplicated.',
     options,
     args,
   );

@@ -7,7 +7,7 @@ const all = Array.from({ length: 60 }, (_, index) => index);
 /**
  * Random jobs: intervals of 1 to 5 seconds, and expressions with seconds in five zones, under all policies.
  *
- * @param options.catchUp false: no job runs all the slots it has missed, which would be thousands after an hour
+ * @param options.catchUp false: no job runs all its missed slots, which would be thousands after an hour
  */
 export function planJobs(seed: number, count: number, { catchUp = true } = {}): readonly LedgerJob[] {
   const random = randomStream(seed, 'cron jobs');

@@ -16,7 +16,7 @@ export interface CronChaosRun {
   readonly kills: number;
   readonly seed: number;
   readonly jobs: number;
-  /** Times that the wall clock of a process is set, by an hour. */
+  /** Number of shifts of a process's wall clock, by an hour each. */
   readonly jumps: number;
   readonly onKill?: (killed: number) => void;
 }
@@ -24,7 +24,7 @@ export interface CronChaosRun {
 export interface CronChaosResult extends LedgerReport, Omit<CronChaosRun, 'onKill'> {
   readonly ok: boolean;
   readonly killed: number;
-  /** Times that a wall clock was set. */
+  /** Number of clock shifts. */
   readonly jumped: number;
   /** Processes that were suspended until their leases had expired, and continued. */
   readonly suspended: number;
@@ -94,7 +94,7 @@ interface Disturbance {
   readonly random: RandomStream;
 }
 
-/** Ends a random process at a random moment and starts it again; with two of them, one is suspended now and then. */
+/** Kills and restarts a random process at a random moment; with two processes, one is occasionally suspended. */
 async function disturb({ folders, servers, clocks, boot, kills, jumps, onKill, random }: Disturbance) {
   let suspended = 0;
   let jumped = 0;
@@ -137,8 +137,8 @@ async function openClock(file: string): Promise<ShiftedClock> {
 }
 
 /**
- * Sets a clock forward for good, or back for some seconds, during which nothing is due on SQLite: slots that have an outcome
- * come again.
+ * Sets a clock forward permanently, or back for some seconds, during which nothing is due on SQLite, because the slots
+ * already have an outcome.
  */
 async function setClock(clock: ShiftedClock, random: RandomStream): Promise<void> {
   if (random.chance(0.5)) {

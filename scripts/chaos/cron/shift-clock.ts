@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into a server before its own code (`--import`): shows it a wall clock that is wrong by the milliseconds in a file,
- * which are read anew twenty times a second. The monotonic clock is right, as it is when an operator sets a machine's clock.
+ * Loaded into a server before its code (`--import`): shifts its wall clock by the milliseconds in a file,
+ * which is read twenty times a second. The monotonic clock stays correct, as when an operator sets a machine's clock.
  */
 const file = process.env.CHAOS_CLOCK_FILE ?? '';
 const rightNow = Date.now;

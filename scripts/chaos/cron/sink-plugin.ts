@@ -6,12 +6,12 @@ const manifest = {
   key: 'chaos-sink',
   version: '0.0.0',
   title: 'Chaos sink',
-  summary: 'Writes a journal of what it was sent.',
+  summary: 'Writes a journal of its deliveries.',
   entry: 'index.js',
   contributes: { channel: ['chaos-sink'] },
 };
 
-/** Appends before and after its effect; now and then it is slow, so that kills hit runs in the middle. */
+/** Appends before and after its effect; it is occasionally slow, so that kills interrupt runs. */
 const code = `import { appendFileSync } from 'node:fs';
 export default () => ({
   key: 'chaos-sink',

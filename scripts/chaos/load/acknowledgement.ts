@@ -20,7 +20,7 @@ export interface Acknowledgement {
   readonly memory: MemoryInput;
   readonly endpoint: Endpoint;
   readonly promised: Promised;
-  /** The space that was decided on, as named in the response. */
+  /** The final space, as named in the response. */
   readonly finalSpace: string | null;
   readonly correlationId: string | null;
 }

@@ -13,7 +13,7 @@ export type Kill =
 const MAX_CONSECUTIVE_BOOT_KILLS = 2;
 const MAX_BOOT_MS = 700;
 const BOOT_SHARE = 0.15;
-/** A share of processes lives long enough to renew leases and to reach postponed work. */
+/** A share of processes lives long enough to renew leases and run postponed work. */
 const LONG_SHARE = 0.05;
 const LONG_LIVES = 10;
 

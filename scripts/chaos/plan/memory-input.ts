@@ -34,10 +34,10 @@ function spaceOf(random: RandomStream): string {
 /** Creates a new memory with a unique `name`. */
 export function newMemory(random: RandomStream, name: string, meta: MemoryInput['meta']): MemoryInput {
   const length = random.between(1, 40);
-  const said = Array.from({ length }, () => random.pick(words)).join(' ');
+  const sentence = Array.from({ length }, () => random.pick(words)).join(' ');
   const proofs = random.between(0, 2);
   return {
-    text: `${name} ${said}`,
+    text: `${name} ${sentence}`,
     space: spaceOf(random),
     kind: random.pick(kinds),
     meta,
@@ -58,7 +58,7 @@ export const policy = {
   policy_json: { require_evidence: true, allowed_kinds: kinds.slice(1) },
 };
 
-/** The space that the policy decides on for a memory. */
+/** The final space of a memory, by the policy. */
 export function landingOf({ space, kind, evidence, evidenceRefs, actor }: MemoryInput): string {
   if (space.startsWith('private:')) return space;
   const hasEvidence = evidence.length + evidenceRefs.length > 0;

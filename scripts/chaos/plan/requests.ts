@@ -7,7 +7,7 @@ export type Endpoint = 'rest' | 'json-rpc' | 'legacy';
 export interface Request {
   readonly memory: MemoryInput;
   readonly endpoint: Endpoint;
-  /** The same request is sent twice at once. */
+  /** The same request is sent twice concurrently. */
   readonly isDuplicated: boolean;
   readonly pauseMs: number;
 }

@@ -18,13 +18,13 @@ export interface Backend {
 
 function replyOf(child: ChildProcess, matches: (message: BackendReply) => boolean): Promise<BackendReply> {
   return new Promise((resolve, reject) => {
-    const left = () => reject(new Error('The memory backend ended.'));
+    const onExit = () => reject(new Error('The memory backend ended.'));
     const listen = (message: BackendReply) => {
       if (!matches(message)) return;
-      child.off('message', listen).off('exit', left);
+      child.off('message', listen).off('exit', onExit);
       resolve(message);
     };
-    child.on('message', listen).once('exit', left);
+    child.on('message', listen).once('exit', onExit);
   });
 }
 

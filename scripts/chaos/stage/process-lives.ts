@@ -63,7 +63,7 @@ async function killDuringStart(slot: Slot, afterMs: number): Promise<void> {
   }
 }
 
-/** @throws Error when the product ended by itself before the kill */
+/** @throws Error when the product exited before the kill */
 async function killWhileServing(slot: Slot, answers: number, afterMs: number): Promise<void> {
   const server = await serve(slot);
   await slot.pool.answered(slot.number, answers, MAX_LIFE_MS);

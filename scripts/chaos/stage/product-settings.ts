@@ -2,7 +2,7 @@ import { type ServerProcessOptions, startServer } from 'mortise/sdk/testing';
 import { policy } from '../plan/memory-input.js';
 import { type Slot, STARTING_MS } from './process-lives.js';
 
-/** The plugins that a memory passes through. */
+/** The plugins that handle a memory. */
 const plugins = [
   'logbook',
   'text-analysis',

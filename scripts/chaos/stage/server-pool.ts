@@ -6,7 +6,7 @@ export interface ServerPool extends ServerSource {
   close(slot: number): void;
   /** Waits until a process has sent this many responses since it was opened, at most until the limit. */
   answered(slot: number, answers: number, limitMs: number): Promise<void>;
-  /** Offers no server anymore, and releases waiting clients. */
+  /** Stops offering servers, and releases waiting clients. */
   shutDown(): void;
 }
 

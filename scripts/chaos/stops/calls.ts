@@ -4,7 +4,7 @@ export type CallEnd = 'answered' | 'coded-error' | 'refused' | 'silent';
 export interface Call {
   readonly id: string;
   readonly kind: CallKind;
-  /** What came, for the report of a silent call. */
+  /** The received data, for the report of a silent call. */
   readonly ended: Promise<{ readonly end: CallEnd; readonly seen: string }>;
 }
 
@@ -22,7 +22,7 @@ interface Caller {
   close(): void;
 }
 
-/** Opens what calls need before the server is stopped: an MCP session and a socket. */
+/** Opens the MCP session and the socket that calls need, before the server is stopped. */
 export async function openCaller(origin: string): Promise<Caller> {
   const session = await openSession(origin);
   const socket = await openSocket(origin);
@@ -70,7 +70,7 @@ async function post(
     const decoder = new TextDecoder();
     for await (const chunk of response.body ?? []) seen += decoder.decode(chunk as Uint8Array, { stream: true });
   } catch {
-    // Judged by what came before the connection broke.
+    // Judged by the data received before the connection broke.
   }
   return { end: judge(seen), seen };
 }

@@ -22,25 +22,25 @@ export interface StopResult {
   readonly seed: number;
   /** Calls that a plugin had begun, by kind and end. */
   readonly begun: Readonly<Record<CallKind, Readonly<Record<string, number>>>>;
-  /** A sentence for each call that was begun and got no answer, and each server that did not end cleanly. */
+  /** A sentence per begun call without an answer, and per server that did not exit cleanly. */
   readonly violations: readonly string[];
 }
 
 /** Calls of each kind per round. */
 const callsPerKind = 3;
 
-/** An answer takes up to this long, milliseconds, and the signal comes while some have been given. */
+/** Maximum duration of an answer, milliseconds; the signal arrives after some answers. */
 const maxAnswerMs = 300;
 
-/** Time for the answers that are under way, seconds. */
+/** Shutdown limit, seconds. */
 const shutdownSeconds = 2;
 
-/** The share of calls that would take a minute: they must end with a code when the time is over. */
+/** The share of calls that take a minute, which must end with an error code at the limit. */
 const lateShare = 0.05;
 
 /**
- * Ends a server with SIGTERM while answers of every kind are under way. Each call that a plugin has begun must get its
- * answer or an error with a code; one that the server had not taken may be refused with its connection.
+ * Stops a server with SIGTERM while calls of every kind are in flight. Each call that a plugin has begun must get its
+ * answer or an error with a code; one that the server had not accepted may be refused with its connection.
  */
 export async function runStops({ database: kind, rounds, seed, onRound }: StopRun): Promise<StopResult> {
   const database = await createTestDatabase(kind);

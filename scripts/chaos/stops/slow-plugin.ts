@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A tool and a model that answer after the time that the call names, and print that they have begun. */
+/** A tool and a model that print when they begin, and answer after the time that the call names. */
 const code = `const begun = (id) => console.log('begun ' + id);
 const after = (ms, signal) => new Promise((resolve, reject) => {
   const timer = setTimeout(resolve, ms);
@@ -16,7 +16,7 @@ export default () => ({
       inputSchema: { type: 'object', properties: { id: { type: 'string' }, ms: { type: 'integer' } } },
       async run({ id, ms }, { signal, progress }) {
         begun(id);
-        // Where the caller asked for it, the answer becomes a stream.
+        // With a progress token, the answer becomes a stream.
         progress?.(1, 2);
         await after(ms, signal);
         return { text: 'held ' + id };
@@ -49,12 +49,12 @@ const manifest = {
   contributes: { tool: ['hold'], provider: [{ key: 'demo', facts }] },
 };
 
-/** Ids of the calls that the plugin has begun, from what the server printed. */
+/** Ids of the calls that the plugin has begun, from the server's output. */
 export function begunCalls(output: string): ReadonlySet<string> {
   return new Set([...output.matchAll(/begun (\S+)/g)].map(([, id = '']) => id));
 }
 
-/** Writes the plugin into a server's folder for plugins, and names those that have to be enabled with it. */
+/** Writes the plugin into a server's plugins folder. @returns the keys of the plugins to enable with it */
 export async function writeSlowPlugin(folder: string): Promise<readonly string[]> {
   const own = join(folder, 'plugins', manifest.key);
   await mkdir(own, { recursive: true });

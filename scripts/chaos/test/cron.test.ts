@@ -19,7 +19,7 @@ describe('kills at random points, while jobs run every second', () => {
   let output = '';
 
   before(async function kill() {
-    // A short round of what `npm run chaos -- cron --kills 200` does at length.
+    // A short version of `npm run chaos -- cron --kills 200`.
     this.timeout(600_000);
     const { stdout, stderr } = await chaos('--kills', '3', '--seed', '20261122', '--jobs', '20', '--json');
     output = stderr;
@@ -30,16 +30,16 @@ describe('kills at random points, while jobs run every second', () => {
     ['sqlite', 'on SQLite'],
     ['postgres', 'on PostgreSQL, which two processes share'],
   ] as const) {
-    it(`neither miss nor double a slot ${title}`, () => {
+    it(`neither miss nor duplicate a slot ${title}`, () => {
       const result = results.find((one) => one.database === database);
       expect(result?.violations ?? output).to.deep.equal([]);
-      // A run in which little happens proves little.
+      // A run with few events proves little.
       expect(result?.slots.succeeded).to.be.greaterThan(30);
       expect(result?.killed).to.equal(3);
     });
   }
 
-  it('are refused with the way to the options when an argument is invalid', async () => {
+  it('are refused with a pointer to --help when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],

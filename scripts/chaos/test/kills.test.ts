@@ -24,7 +24,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
   let outcome: Outcome;
   let results: readonly ChaosResult[];
   before(async function kill() {
-    // A short round of what `npm run chaos -- --kills 1000` does at length; most of it is processes that start.
+    // A short version of `npm run chaos -- --kills 1000`, which mostly waits for processes to start.
     this.timeout(1_800_000);
     outcome = await chaos('--kills', '30', '--seed', '20261121', '--json');
     results = outcome.stdout === '' ? [] : (JSON.parse(outcome.stdout) as { results: ChaosResult[] }).results;
@@ -42,7 +42,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
       expect(result?.violations ?? outcome.stderr).to.deep.equal([]);
       expect(result?.killed.boot ?? 0).to.be.greaterThan(0);
       expect((result?.killed.boot ?? 0) + (result?.killed.serving ?? 0)).to.equal(12);
-      // A run in which little happens proves little.
+      // A run with few events proves little.
       expect(result?.figures.requests.stored).to.be.greaterThan(20);
       expect(result?.figures.requests['stored elsewhere']).to.be.greaterThan(2);
       expect(result?.figures.outbox.sent).to.be.greaterThan(20);
@@ -59,7 +59,7 @@ describe('kills at random points, while the memory backend misbehaves', () => {
     });
   }
 
-  it('are refused with the way to the options when an argument is invalid', async () => {
+  it('are refused with a pointer to --help when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],

@@ -12,7 +12,7 @@ function first<T>(count: number, items: Iterable<T>): T[] {
   return taken;
 }
 
-/** All that one seed decides. */
+/** The plan that one seed determines. */
 function plan(seed: number) {
   return {
     kills: [0, 1].map((slot) => planKills({ seed, slot, count: 200, life: 20 })),
@@ -22,7 +22,7 @@ function plan(seed: number) {
 }
 
 describe('a plan of chaos', () => {
-  it('is the same for the same seed, and another for another', () => {
+  it('is the same for the same seed, and differs between seeds', () => {
     expect(plan(7)).to.deep.equal(plan(7));
     for (const [name, part] of Object.entries(plan(7))) {
       expect(plan(8)[name as keyof ReturnType<typeof plan>], name).not.to.deep.equal(part);
@@ -96,7 +96,7 @@ describe('a plan of chaos', () => {
     expect(shareKills(9, ['sqlite'], ['local'])).to.deep.equal([{ database: 'sqlite', backend: 'local', kills: 9 }]);
   });
 
-  it('repeats some requests word for word, and sends some twice at once', () => {
+  it('repeats some requests exactly, and sends some twice concurrently', () => {
     const requests = first(500, planRequests(1, 0));
     const texts = requests.map(({ memory }) => memory.text);
     expect(texts.length - new Set(texts).size).to.be.within(20, 150);

@@ -21,7 +21,7 @@ describe('kills in the middle of turns', () => {
   let output = '';
 
   before(async function kill() {
-    // A short round of what `npm run chaos -- turns --kills 500` does at length.
+    // A short version of `npm run chaos -- turns --kills 500`.
     this.timeout(300_000);
     const { stdout, stderr } = await chaos('--kills', '10', '--seed', '20261123', '--json');
     output = stderr;
@@ -32,17 +32,17 @@ describe('kills in the middle of turns', () => {
     ['sqlite', 'on SQLite'],
     ['postgres', 'on PostgreSQL, which two processes share'],
   ] as const) {
-    it(`leave no turn without a status, no orphan or doubled message and no effect twice ${title} (M11)`, () => {
+    it(`leave no turn without a status, no orphaned or duplicate message and no repeated effect ${title} (M11)`, () => {
       const result = results.find((one) => one.database === database);
       expect(result?.violations ?? output).to.deep.equal([]);
       expect(result?.killed).to.equal(5);
-      // A run in which little happens proves little.
+      // A run with few events proves little.
       expect(result?.statuses.completed).to.be.greaterThan(10);
       expect(result?.statuses.interrupted).to.be.greaterThan(0);
     });
   }
 
-  it('are refused with the way to the options when an argument is invalid', async () => {
+  it('are refused with a pointer to --help when an argument is invalid', async () => {
     for (const args of [
       ['--kills', 'many'],
       ['--database', 'oracle'],
@@ -81,27 +81,27 @@ describe('the checker of turns', () => {
     return (await checkTurns(reader, [{ ...sent, answered }], journal)).violations;
   }
 
-  it('finds nothing wrong with a turn that is complete', async () => {
+  it('accepts a complete turn', async () => {
     expect(await check({})).to.deep.equal([]);
   });
 
   const again = { turn_id: 't2', session_id: 's', status: 'completed' };
   const cases: readonly (readonly [what: string, found: Found, violation: string])[] = [
     ['a turn without a status', { turns: [{ ...turn, status: 'running' }], answered: [] }, 't1 is running'],
-    ['an effect twice', { journal: ['t1 1', 't1 1'] }, 't1 had an effect twice'],
+    ['a repeated effect', { journal: ['t1 1', 't1 1'] }, 't1 had an effect twice'],
     ['an effect without a turn', { journal: ['t1 1', 't9 1'] }, 'effect t9 1 has no turn'],
     [
       'a message without a turn',
       { messages: [user, tool, reply, { ...reply, turn_id: 't9', seq: 3 }] },
       'message 3 has no turn',
     ],
-    ['a doubled message', { messages: [user, { ...user, seq: 3 }, tool, reply] }, 't1 has 2 messages of the user'],
-    ['a doubled reply', { messages: [user, tool, reply, { ...reply, seq: 3 }] }, 't1 is completed with 2 replies'],
-    ['a doubled tool row', { messages: [user, tool, { ...tool, seq: 3 }, reply] }, 't1 has a tool row twice'],
+    ['a duplicate message', { messages: [user, { ...user, seq: 3 }, tool, reply] }, 't1 has 2 messages of the user'],
+    ['a duplicate reply', { messages: [user, tool, reply, { ...reply, seq: 3 }] }, 't1 is completed with 2 replies'],
+    ['a duplicate tool row', { messages: [user, tool, { ...tool, seq: 3 }, reply] }, 't1 has a tool row twice'],
     [
-      'two rows with one number',
+      'two rows with the same number',
       { messages: [user, { ...tool, seq: 0 }, reply] },
-      'two messages of a session have one number',
+      'two messages of a session have the same number',
     ],
     ['a tool row without its effect', { journal: [] }, 't1: call_1 has a row and no effect'],
     ['an answer whose turn is missing', { answered: ['t7'] }, 'a-0 1 was answered, its turn is undefined'],

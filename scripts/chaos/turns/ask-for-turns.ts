@@ -7,7 +7,7 @@ export interface TurnClient {
   /** The session of the client. */
   readonly session: string;
   readonly random: RandomStream;
-  /** A server that runs; undefined while none does. */
+  /** A running server; undefined while there is none. */
   readonly server: () => ServerProcess | undefined;
   readonly stopped: AbortSignal;
   readonly sent: SentRequest[];
@@ -16,7 +16,7 @@ export interface TurnClient {
 const askMs = 20_000;
 
 /**
- * Sends one request after another until it is stopped. Some have a key, and are repeated until they are answered; some are
+ * Sends requests sequentially until it is stopped. Some have a key, and are repeated until they are answered; some are
  * streamed.
  */
 export async function askForTurns({ session, random, server, stopped, sent }: TurnClient): Promise<void> {
@@ -37,7 +37,7 @@ export async function askForTurns({ session, random, server, stopped, sent }: Tu
   }
 }
 
-/** @returns the turn of a completed answer; undefined for a refusal or an answer that was cut off. */
+/** @returns the turn of a completed answer; undefined for a refusal or a truncated answer */
 async function ask(
   server: ServerProcess | undefined,
   { session, text, key, stream }: { session: string; text: string; key: string | undefined; stream: boolean },

@@ -13,7 +13,7 @@ const options = {
 export async function turnChaos(args: readonly string[]): Promise<number> {
   const values = readArguments(
     'npm run chaos -- turns',
-    'Kills servers in the middle of turns, and says whether one was lost or ran twice.',
+    'Kills servers in the middle of turns, and reports turns that were lost or ran twice.',
     options,
     args,
   );

@@ -23,14 +23,14 @@ export interface TurnChaosResult extends TurnReport, Omit<TurnChaosRun, 'onKill'
   readonly ok: boolean;
   readonly killed: number;
   readonly requests: number;
-  /** Longest time in milliseconds from a kill to the end of the turns that it cut off. */
+  /** Longest time in milliseconds from a kill to the end of the turns that it interrupted. */
   readonly longestRecoveryMs: number;
 }
 
 const plugins = ['logbook', 'sessions', 'conversation', 'models', 'agent', 'channel-console', 'chaos-turns'];
 const sessions = 6;
 const bootMs = 60_000;
-/** A turn of a process that died must have a status after this time. */
+/** A turn of a dead process must have a final status after this time. */
 const recoveryMs = 35_000;
 
 /** Kills processes in the middle of turns, and checks turns, messages and effects after each start and at the end. */
@@ -114,7 +114,7 @@ async function runningTurns(reader: DatabaseReader): Promise<readonly string[]> 
   return rows.map(({ turn_id }) => turn_id);
 }
 
-/** Waits until turns have ended. @returns what is wrong: turns that run on, sessions with two running turns */
+/** Waits until turns have ended. @returns the violations: turns that keep running, sessions with two running turns */
 async function recovered(reader: DatabaseReader, turns: readonly string[], when: string): Promise<readonly string[]> {
   let left: readonly string[] = turns;
   const ended = await until(

@@ -27,7 +27,7 @@ const manifest = {
 };
 
 /**
- * The model answers `<request> <steps>` after that many calls of the tool, with pauses, so that kills hit turns anywhere.
+ * The model answers `<request> <steps>` after that many tool calls, with pauses, so that kills interrupt turns anywhere.
  * The tool appends one line per effect.
  */
 const code = `import { appendFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ export default () => ({
   },
 });`;
 
-/** Drops model and tool into the plugins of a server's folder. */
+/** Writes the plugin with model and tool into a server's plugins folder. */
 export async function installTurns(folder: string, journal: string): Promise<void> {
   const plugin = join(folder, 'plugins', manifest.key);
   await mkdir(plugin, { recursive: true });

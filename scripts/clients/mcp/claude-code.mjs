@@ -1,4 +1,4 @@
-// Claude Code without a terminal, over HTTP+SSE; a scripted model has it call the tools. Its home is a folder of its own.
+// Claude Code without a terminal, over HTTP+SSE; a scripted model makes it call the tools. Its home is a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

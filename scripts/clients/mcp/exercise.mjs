@@ -1,7 +1,7 @@
 /**
  * Stores one memory, searches it, and prints the texts of both results as JSON.
  *
- * @param {string} name of the client, which also tells its memory from those of the others
+ * @param {string} name of the client, which also distinguishes its memory from those of others
  * @param {(tool: string, args: object) => Promise<unknown>} call calls a tool with the client under test
  */
 export async function exercise(name, call) {

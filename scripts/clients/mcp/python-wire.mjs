@@ -1,5 +1,5 @@
-// What sse_client of the Python SDK does on the wire: it reads "endpoint", then posts one message after the other and
-// waits for each POST to be answered before it sends the next.
+// Sends the requests that sse_client of the Python SDK sends: it reads "endpoint", then posts messages sequentially and
+// waits for the answer to each POST before it sends the next.
 import { exercise } from './exercise.mjs';
 
 const headers = { accept: 'text/event-stream', 'cache-control': 'no-store' };

@@ -35,4 +35,4 @@ const streamed = streamText({
 });
 let parts = '';
 for await (const part of streamed.textStream) parts += part;
-console.log(text === parts ? text : `not streamed the same: ${text} / ${parts}`);
+console.log(text === parts ? text : `the streamed answer differs: ${text} / ${parts}`);

@@ -1,4 +1,4 @@
-// Claude Code without a terminal: one command, one answer. Its home is a folder of its own.
+// Claude Code without a terminal: one command, one answer. Its home is a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

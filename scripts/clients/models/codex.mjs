@@ -1,4 +1,4 @@
-// Codex without a terminal: one command, one answer. Its home is a folder of its own.
+// Codex without a terminal: one command, one answer. Its home is a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

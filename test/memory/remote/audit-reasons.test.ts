@@ -10,7 +10,7 @@ import { refused } from './audit-reasons/refused.js';
 import { uploaded } from './audit-reasons/uploaded.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-/** Every reason there is. */
+/** All reasons. */
 const groups = [...decided, ...failed, ...delivered, ...refused, ...governed, ...uploaded];
 
 const isNamed = (reason: string, named: string | RegExp): boolean =>
@@ -68,8 +68,8 @@ describe('the reasons in the audit trail', () => {
               'select distinct reason from {governance.write_audit}',
             );
             const listed = groups.flatMap((one) => one.rows.map(({ reason }) => reason));
-            const strange = written.filter(({ reason }) => !listed.some((one) => isNamed(reason, one)));
-            expect(strange).to.deep.equal([]);
+            const unlisted = written.filter(({ reason }) => !listed.some((one) => isNamed(reason, one)));
+            expect(unlisted).to.deep.equal([]);
             const borrowed = written.filter(
               ({ reason }) =>
                 /^openmemory/i.test(reason) && !/^OPENMEMORY_(WRITE_FAILED|CONTENT_(MISSING|ALTERED)):/.test(reason),

@@ -4,7 +4,7 @@ import { eachDatabase, type TestEngine } from 'mortise/sdk/testing';
 import { type Ended, type OfflineFolder, offlineFolder, runCli } from '../../../core/cli/test/run-cli.js';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-describe('the memory commands in their own process', () => {
+describe('the memory commands in a separate process', () => {
   eachDatabase(
     (engine: TestEngine) => {
       let folder: OfflineFolder;
@@ -108,7 +108,7 @@ describe('the memory commands in their own process', () => {
         });
       });
 
-      describe('the others', function others() {
+      describe('the other memory commands', function others() {
         this.timeout(60_000);
 
         it('users: are added once, listed, disabled and enabled again', async () => {

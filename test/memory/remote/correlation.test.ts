@@ -6,7 +6,7 @@ import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 const FORM = /^corr-[0-9a-f]{16}$/;
 const FORGED = 'corr-0123456789abcdef';
 
-/** One request, and every place of its response that must have its id. */
+/** A request, and the places of its response that must contain its id. */
 interface Endpoint {
   readonly what: string;
   readonly path: string;

@@ -31,7 +31,7 @@ const stateless: Send = (host, { method = '', params, headers = {} }) => {
   });
 };
 
-/** The numbers that the stateless protocol revision reserves, and those that stand for them. */
+/** Codes that the stateless protocol revision reserves, and their replacements. */
 const renamed: Readonly<Record<number, readonly [number, string]>> = {
   [-32000]: [-31000, 'TOOL_EXECUTION_ERROR'],
   [-32001]: [-31001, 'DEPENDENCY_UNAVAILABLE'],
@@ -67,7 +67,7 @@ function errorOfAnswer(answer: Answer): Answer {
   return { ...answer, body: { error: { code, message, data } } };
 }
 
-/** A message without the one thing that differs from request to request. */
+/** A message without its correlation id, which differs per request. */
 const sentence = (message: unknown): string => String(message).replace(/corr-[0-9a-f]{16}/, 'corr');
 
 describe('the errors of JSON-RPC calls', () => {

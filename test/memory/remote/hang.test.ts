@@ -3,10 +3,10 @@ import { answerOf, type Json } from 'mortise/contracts/memory-gateway/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 
-const AT_ONCE = 32;
+const CONCURRENCY = 32;
 const tools = ['memory_store', 'memory_query', 'reliability_report', 'governance_update', 'evidence_upload'];
 
-/** What must answer whatever the backend does, and how it shows that it did. */
+/** Paths that must answer while the backend hangs, and a check of each body. */
 const others: readonly [path: string, holds: (body: Json) => boolean][] = [
   ['/healthz', ({ ok }) => ok === true],
   ['/version', ({ version }) => typeof version === 'string'],
@@ -33,13 +33,13 @@ describe('a memory backend that never answers', () => {
       this.timeout(60_000);
       for (const call of ['add', 'search'] as const) memory.server.failAlways(call, { kind: 'hang' });
       let answered = 0;
-      const waiting = Array.from({ length: AT_ONCE }, (_, n) => [
+      const waiting = Array.from({ length: CONCURRENCY }, (_, n) => [
         memory.store({ payload_md: `Hanging ${n}.`, target_space: 'private:a' }),
         memory.query({ query: `hanging ${n}`, spaces: ['private:a'] }),
       ]).flat();
       for (const one of waiting) void one.then(() => (answered += 1));
       const arrived = (call: string) => memory.server.requests.filter((request) => request.call === call).length;
-      await until(() => arrived('add') === AT_ONCE && arrived('search') === AT_ONCE);
+      await until(() => arrived('add') === CONCURRENCY && arrived('search') === CONCURRENCY);
 
       for (let round = 0; round < 3; round += 1) {
         for (const [path, holds] of others) {
@@ -60,13 +60,13 @@ describe('a memory backend that never answers', () => {
         });
         expect(uploaded.result?.ok).to.equal(true);
       }
-      expect(answered, 'the backend hangs all the while').to.equal(0);
+      expect(answered, 'the backend hangs throughout').to.equal(0);
 
       await memory.server.stop();
       const answers = await Promise.all(waiting);
       const stores = answers.filter((_, index) => index % 2 === 0);
       for (const { body } of stores) expect(body).to.deep.include({ ok: false, outbox_status: 'pending' });
-      expect(await memory.count('logbook.outbox_memory')).to.equal(AT_ONCE);
+      expect(await memory.count('logbook.outbox_memory')).to.equal(CONCURRENCY);
       for (const { body } of answers.filter((_, index) => index % 2 === 1))
         expect(body).to.deep.include({ ok: true, degraded: true });
       expect((await memory.get('/reliability/report')).body.message).to.equal(null);

@@ -7,8 +7,8 @@ const keys = ['admin', 'logbook', 'text-analysis', 'memory-gateway', 'memory-bac
 const plugins = { version: 1, plugins: Object.fromEntries(keys.map((key) => [key, { enabled: true }])) };
 
 /**
- * The process that takes over a dead one's writes waits 15 s for a sign of life, and looks every 15 s: 30 s at the longest on an
- * idle machine. The test waits twice as long, for what it proves is that nothing is lost or doubled.
+ * A process takes over the writes of another after 15 s without a heartbeat, and checks every 15 s: 30 s at most on an
+ * idle machine. The test waits twice as long, because it proves only that nothing is lost or duplicated.
  */
 const SETTLED_WITHIN_MS = 60_000;
 

@@ -34,7 +34,7 @@ describe('a memory stored while the backend is down', () => {
         return [...rows].reverse();
       };
 
-      // As long as a caller waits with the limits that are shipped.
+      // The longest wait of a caller with the default limits.
       it('is in the outbox within six seconds, and the result reports that', async function answered() {
         this.timeout(6_000);
         const answer = await memory.store(rich);

@@ -4,13 +4,13 @@ export interface RefusedRows {
   readonly event: 'insert' | 'update';
   /** E.g. `logbook.memories`. */
   readonly table: string;
-  /** Over `new`, the row as it would be. */
+  /** A condition on `new`, the row to be written. */
   readonly when: string;
-  /** Code of PostgreSQL's error. SQLite has one for all. */
+  /** PostgreSQL's error code. SQLite has a single one. */
   readonly sqlState?: string;
 }
 
-/** Lets the database refuse some rows. @returns what ends that. */
+/** Makes the database refuse some rows. @returns a function that ends it */
 export async function refuseRows(
   { database }: MemoryHost,
   { event, table, when, sqlState = 'P0001' }: RefusedRows,

@@ -10,25 +10,25 @@ import { memoryPlugins } from '../memory-host.js';
 
 /** The platform with a backend behind a socket, and an outbox whose worker runs only on request. */
 export interface RemoteMemory extends RemoteMemoryHost {
-  /** Stores while the backend meets a fault. */
-  storeUnder(fault: Parameters<FakeOpenMemory['fail']>[1], text: string, more?: Json): Promise<Answer>;
+  /** Stores a memory while the backend has a fault. */
+  storeUnder(fault: Parameters<FakeOpenMemory['fail']>[1], text: string, overrides?: Json): Promise<Answer>;
 }
 
-/** @param beside further plugins */
+/** @param more further plugins */
 export async function startRemoteMemory(
   engine: TestEngine,
   options: TestHostOptions = {},
-  beside: readonly string[] = [],
+  more: readonly string[] = [],
 ): Promise<RemoteMemory> {
   const memory = await startRemoteMemoryHost(engine, {
     ...options,
-    plugins: [...memoryPlugins, 'memory-backend-openmemory', 'memory-outbox', 'memory-reconcile', ...beside],
+    plugins: [...memoryPlugins, 'memory-backend-openmemory', 'memory-outbox', 'memory-reconcile', ...more],
   });
   return {
     ...memory,
-    storeUnder(fault, text, more) {
+    storeUnder(fault, text, overrides) {
       memory.server.fail('add', fault);
-      return memory.store({ payload_md: text, target_space: 'private:a', ...more });
+      return memory.store({ payload_md: text, target_space: 'private:a', ...overrides });
     },
   };
 }

@@ -11,7 +11,7 @@ describe('the invariants, checked by SQL', () => {
         this.timeout(40_000);
         memory = await startRemoteMemory(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '300' } });
         const { server } = memory;
-        // Something of everything: stored, twice, redirected, refused, waiting, dead, delivered and lost.
+        // Rows of every kind: stored, duplicate, redirected, refused, waiting, dead, delivered and lost.
         for (let n = 0; n < 3; n += 1) {
           await memory.store({ payload_md: `Stored ${n}.`, target_space: 'private:a' });
           await memory.store({ payload_md: `Stored ${n}.`, target_space: 'private:a' });
@@ -29,7 +29,7 @@ describe('the invariants, checked by SQL', () => {
       });
       after(() => memory.stop());
 
-      /** The names that an operator types: on SQLite with an underscore. */
+      /** Table names as an operator types them: on SQLite with an underscore. */
       const sql = async <Row extends object = Json>(text: string, bindings: readonly string[] = []) => {
         const named = engine.dialect === 'sqlite' ? text.replace(/\b(governance|logbook)\./g, '$1_') : text;
         return (await memory.database.statement<Row>(named, bindings)).rows;
@@ -96,7 +96,7 @@ describe('the invariants, checked by SQL', () => {
         const plan = await sql(
           `EXPLAIN ${engine.dialect === 'sqlite' ? 'QUERY PLAN ' : ''}${text.replace('?', `'1'`)}`,
         );
-        // A small table is read whole by PostgreSQL, whatever indexes it has.
+        // PostgreSQL scans a small table sequentially, whatever indexes it has.
         if (engine.dialect === 'sqlite') expect(JSON.stringify(plan)).to.contain('governance_audit_outbox');
       });
     },

@@ -24,7 +24,7 @@ describe('a database that refuses writes', () => {
       return rows[0];
     };
 
-    it('keeps a memory from the backend if its audit row cannot be written first', async () => {
+    it('sends no memory to the backend if its audit row cannot be written first', async () => {
       const end = await refuseRows(memory, {
         event: 'insert',
         table: 'governance.write_audit',
@@ -124,7 +124,7 @@ describe('a database that refuses writes', () => {
     it('loses nothing while it is full, and continues when there is space again', async () => {
       const fill = async (): Promise<() => Promise<void>> => {
         if (engine.dialect === 'postgres') {
-          // The code that a server gives for a full disk.
+          // PostgreSQL's code for a full disk.
           const full = { event: 'insert', table: 'logbook.memories', when: 'true', sqlState: '53100' } as const;
           return refuseRows(memory, full);
         }
@@ -133,7 +133,7 @@ describe('a database that refuses writes', () => {
       };
       await put('Before.');
       const end = await fill();
-      // The last page has room for some more.
+      // The last page still has free space.
       let full = await put(`Too much. ${'x'.repeat(100_000)}`);
       for (let n = 0; n < 20 && full.body.action !== 'error'; n += 1) full = await put(`Too much ${n}.`);
       expect(full.body).to.deep.include({ ok: false, action: 'error', error_code: 'AUDIT_WRITE_FAILED' });

@@ -175,14 +175,14 @@ const many = backendCheck(
 );
 
 const concurrency = backendCheck('stores and searches concurrently', async (host, subject) => {
-  const items = Array.from({ length: 10 }, (_, index) => memoryItem(100 + index, { space: 'private:beside' }));
+  const items = Array.from({ length: 10 }, (_, index) => memoryItem(100 + index, { space: 'private:concurrent' }));
   await Promise.all([
     ...items.map((item) => store(host, subject, item)),
-    ...items.map(() => search(host, subject, 'harbour', { spaces: ['private:beside'] })),
+    ...items.map(() => search(host, subject, 'harbour', { spaces: ['private:concurrent'] })),
   ]);
   const issues: string[] = [];
   for (const [index, item] of items.entries()) {
-    const hits = await search(host, subject, wordOf(100 + index), { spaces: ['private:beside'] });
+    const hits = await search(host, subject, wordOf(100 + index), { spaces: ['private:concurrent'] });
     if (hits.length !== 1 || hits[0]?.content !== item.content) issues.push('a memory stored concurrently is lost');
   }
   return [...new Set(issues)];

@@ -131,10 +131,10 @@ const alike: Check<RouteSubject> = {
   violations: async (host, subject) => {
     const [first] = subject.samples;
     const changing = ['correlation_id', 'request_id', ...(subject.changing ?? [])];
-    const said = ({ status, text }: Answer) => [status, json(text) ?? text];
-    const alone = said(await ask(host, subject, first));
+    const comparable = ({ status, text }: Answer) => [status, json(text) ?? text];
+    const alone = comparable(await ask(host, subject, first));
     const others = await Promise.all(Array.from({ length: 10 }, () => ask(host, subject, first)));
-    return others.every((one) => sameJson(said(one), alone, changing)) ? [] : ['a response is different'];
+    return others.every((one) => sameJson(comparable(one), alone, changing)) ? [] : ['a response is different'];
   },
 };
 
@@ -195,14 +195,14 @@ const withdrawal: Check<RouteSubject> = {
     if (plugin === undefined) return absence(host, 'route', subject.key);
     const [first] = subject.samples;
     await host.control.disable(plugin, { cascade: true });
-    const gone = await ask(host, subject, first);
+    const disabled = await ask(host, subject, first);
     const enabled = await outcomeOf(() => host.control.enable(plugin));
     if (!enabled.ok) return [`its plugin does not start a second time (${String(enabled.error)})`];
     const back = await ask(host, subject, first);
     return [
-      ...(gone.status === 404 && gone.text.includes(`plugin ${plugin} is disabled`)
+      ...(disabled.status === 404 && disabled.text.includes(`plugin ${plugin} is disabled`)
         ? []
-        : [`while its plugin is disabled it is ${gone.status}: ${gone.text.slice(0, 120)}`]),
+        : [`while its plugin is disabled it is ${disabled.status}: ${disabled.text.slice(0, 120)}`]),
       ...(back.status === first.status ? [] : [`afterwards it is ${back.status}`]),
     ];
   },

@@ -49,17 +49,17 @@ describe('statements that empty a table or drop it', () => {
     "query('a').where({ id: 1 }).delete();",
     "await truncate(join(root, 'a'), 3);",
   ]) {
-    it(`are not those that name what they take: ${JSON.stringify(source)}`, () => {
+    it(`do not include: ${JSON.stringify(source)}`, () => {
       expect(found(source)).to.deep.equal([]);
     });
   }
 
-  it('occur in no test: only the harness has them, behind its guard', function everywhere() {
+  it('occur in no test, only in the harness, behind its guard', function everywhere() {
     this.timeout(30_000);
     const files = ['core', 'plugins', 'test'].flatMap((folder) => testFiles(join(root, folder)));
     expect(files.length).to.be.greaterThan(10);
-    // The samples above, tests that damage an index in a file of their own, and those of tables that go missing, which
-    // drop what they have made or what is in a database of their own.
+    // The samples above, tests that damage an index in a separate file, and tests of missing tables, which drop their own
+    // tables or those of a separate database.
     const exempt = [
       'core/sdk/testing/test/destructive-statements',
       'plugins/kb/test/',

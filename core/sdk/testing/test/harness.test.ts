@@ -48,7 +48,7 @@ describe('the test harness', () => {
     for (const child of running.splice(0)) child.kill('SIGKILL');
   });
 
-  describe('guards what it destroys', () => {
+  describe('guards destructive statements', () => {
     const onPostgres = (name: string): Pick<Database, 'dialect' | 'statement'> => ({
       dialect: 'postgres',
       statement: async <Row>() => ({ rows: [{ name }] as Row[], changes: 1 }),
@@ -89,7 +89,7 @@ describe('the test harness', () => {
       });
     }
 
-    it('accepts files of its own folders and databases in memory', async () => {
+    it('accepts files in its folders and databases in memory', async () => {
       expect(await outcome(onSqlite(join(temporaryPath('own'), 'any.db')))).to.equal('accepted');
       expect(await outcome(onSqlite(''))).to.equal('accepted');
     });
@@ -123,20 +123,20 @@ describe('the test harness', () => {
   });
 
   describe('chooses', () => {
-    it('the dialects that are named, and both when none is', () => {
+    it('the configured dialects, and both by default', () => {
       expect(testDialects({})).to.deep.equal(['sqlite', 'postgres']);
       expect(testDialects({ TEST_DATABASE_ENGINES: ' postgres ' })).to.deep.equal(['postgres']);
       expect(() => testDialects({ TEST_DATABASE_ENGINES: 'sqlite,mysql' })).to.throw('TEST_DATABASE_ENGINES');
     });
 
-    it('programs in the folder that is named, or says that there are none', () => {
+    it('programs in the configured folder, or reports that there are none', () => {
       expect(() => findPostgres({ TEST_POSTGRES_BIN: tmpdir() })).to.throw('TEST_POSTGRES_BIN');
       for (const way of ['TEST_DATABASE_HOST', 'TEST_POSTGRES_BIN', 'npm ci', 'install PostgreSQL']) {
         expect(noPostgres).to.include(way);
       }
     });
 
-    it("nothing that the developer's environment points at", async () => {
+    it("no database of the developer's environment", async () => {
       const child = use('sqlite', {
         DATABASE_URL: 'postgres://prod/main',
         DATABASE_HOST: 'prod',
@@ -150,7 +150,7 @@ describe('the test harness', () => {
   });
 
   describe('cleans up', () => {
-    it('the folder of a run that ends, by itself or by a signal', async function ends() {
+    it('the folder of a run that exits by itself or by a signal', async function ends() {
       this.timeout(20_000);
       for (const end of ['message', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         const child = use('sqlite');
@@ -186,7 +186,7 @@ describe('the test harness', () => {
     });
   });
 
-  describeOnPostgres('brings a PostgreSQL server', () => {
+  describeOnPostgres('starts a PostgreSQL server', () => {
     const partsOf = ({ settings }: Answer): PostgresAddress =>
       (settings as PostgresSettings & { readonly connection: PostgresAddress }).connection;
 
@@ -220,7 +220,7 @@ describe('the test harness', () => {
       expect(partsOf({ settings }).database).to.match(/^mortise_test_\d+$/);
     });
 
-    it('and empties only test databases on it', async function somebody() {
+    it('and empties only test databases on it', async function foreign() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const connection = { ...(await testServerAddress(server.port)), database: 'postgres' };
@@ -244,14 +244,14 @@ describe('the test harness', () => {
       }
     });
 
-    it('for each of several runs at once', async function several() {
+    it('for each of several concurrent runs', async function several() {
       this.timeout(60_000);
       const both = await Promise.all([answerOf(use('postgres')), answerOf(use('postgres'))]);
       const ports = both.map((answer) => partsOf(answer).port);
       expect(new Set(ports).size).to.equal(2);
     });
 
-    it('or uses the configured one, unless its database is not one for tests', async function told() {
+    it('or uses the configured one, unless its database is not one for tests', async function configured() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const parts = await testServerAddress(server.port);
@@ -270,7 +270,7 @@ describe('the test harness', () => {
       await server.dispose();
     });
 
-    it('whose configured database may have a number, and drops what it created beside it', async function numbered() {
+    it('whose configured database may have a number, and drops the databases that it created', async function numbered() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const connection = await testServerAddress(server.port);
@@ -297,7 +297,7 @@ describe('the test harness', () => {
       await server.dispose();
     });
 
-    it('on which databases of killed runs are dropped by the next one', async function abandoned() {
+    it('on which the next run drops databases of killed runs', async function abandoned() {
       this.timeout(60_000);
       const server = await ownPostgres();
       const parts = await testServerAddress(server.port);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { readEventStream, turnText } from '../event-stream.js';
 
-describe('a stream that a measure reads', () => {
+describe('a stream that a benchmark reads', () => {
   it('fails with the reported error, and stops measuring', async () => {
     const server = createServer((_, answer) => {
       answer.write('data: {"type":"content","delta":"Re: "}\n\n');

@@ -24,7 +24,7 @@ function matches(audit: AuditRow, one: ClientRecord): boolean {
   if (promised !== 'nothing' && !placesIt(audit, one)) return false;
   switch (promised) {
     case 'stored':
-      // An answer may still be on its way when another process settles the write by what it finds in the backend.
+      // Another process may settle the write by its search of the backend while the answer is in flight.
       return audit.action === (requestedSpace === space ? 'allow' : 'redirect') && evidence.memory_id === memoryId;
     case 'queued':
       return (

@@ -15,15 +15,15 @@ function firstBreak(links: readonly ChainLink[], head: ChainHead | undefined): s
     const expected = createHash('sha256')
       .update(previous + row_sha)
       .digest('hex');
-    if (chain_sha !== expected) return `link ${seq} does not follow from the one before it`;
+    if (chain_sha !== expected) return `link ${seq} does not follow from the previous one`;
     previous = chain_sha;
   }
   if (Number(head?.seq) !== links.length) return `link ${links.length} is the last, and its head is ${head?.seq}`;
-  return head?.chain_sha === previous ? null : 'the head has another hash than the last link';
+  return head?.chain_sha === previous ? null : 'the hash of the head differs from that of the last link';
 }
 
 /** Why an audit row does not match its links; null when it does. */
-function strayed(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['dialect']): string | null {
+function mismatch(row: AuditRow, links: readonly ChainLink[], dialect: Evidence['dialect']): string | null {
   const inserted = links.filter(({ phase }) => phase === 'insert');
   const settled = links.filter(({ phase }) => phase === 'final');
   if (inserted.length !== 1) return inserted.length === 0 ? 'is in no chain' : 'is in the chains more than once';
@@ -43,7 +43,7 @@ export function* chain({ chain, heads, audits, dialect }: Evidence): Iterable<st
   }
   const byRow = groupBy(chain, ({ audit_id }) => audit_id);
   for (const row of audits) {
-    const why = strayed(row, byRow.get(row.audit_id) ?? [], dialect);
+    const why = mismatch(row, byRow.get(row.audit_id) ?? [], dialect);
     if (why !== null) yield `Audit row ${row.audit_id} ${why}.`;
   }
 }

@@ -10,7 +10,7 @@ function begins({ reason }: AuditRow, ...beginnings: readonly string[]): boolean
   return beginnings.some((beginning) => (reason ?? '').startsWith(beginning));
 }
 
-/** 1: every outage has an outbox row, whose outcome is in the trail. */
+/** 1: every outage has an outbox row, whose outcome is in the audit trail. */
 function* first(rows: readonly OutboxRow[], audits: readonly AuditRow[], byId: ByOutboxId): Iterable<string> {
   const outages = audits.filter(isOutage).length;
   if (outages !== rows.length) yield `1: ${outages} outages are audited, and the outbox has ${rows.length} rows.`;
@@ -23,7 +23,7 @@ function* first(rows: readonly OutboxRow[], audits: readonly AuditRow[], byId: B
     );
     const dead = own.filter((audit) => audit.action === 'reject' && begins(audit, 'outbox_flush_dead')).length;
     if (status === 'sent' && !sent) yield `1: no audit row says that outbox row ${outbox_id} was sent.`;
-    if (status === 'dead' && dead !== 1) yield `3: ${dead} audit rows say that outbox row ${outbox_id} died.`;
+    if (status === 'dead' && dead !== 1) yield `3: ${dead} audit rows say that outbox row ${outbox_id} is dead.`;
   }
 }
 
@@ -52,7 +52,7 @@ function* fourth(rows: readonly OutboxRow[], byId: ByOutboxId, found: Evidence['
   }
 }
 
-/** The invariants of the audit trail and the outbox, by the numbers they have in the product's report. */
+/** The invariants of the audit trail and the outbox, with their numbers in the product's report. */
 export function* invariants({ outbox, audits, auditsFound }: Evidence): Iterable<string> {
   const byId = groupBy(audits, outboxIdOf);
   yield* first(outbox, audits, byId);

@@ -67,11 +67,11 @@ function broken(client: ClientRecord, kept: Kept): string | null {
   const row = kept.waiting.get(client.outboxId ?? '');
   if (row === undefined) return `is not in the outbox as ${client.outboxId}`;
   if (row.payload_md !== client.text || row.target_space !== client.space)
-    return `is another in the outbox (${client.outboxId})`;
+    return `is a different memory in the outbox (${client.outboxId})`;
   const lacks = missingInRow(client, row);
   if (lacks !== null) return `is in the outbox (${client.outboxId}) with another ${lacks}`;
   if (client.promised === 'dead' && row.status !== 'dead') return `was a dead letter and is ${row.status} now`;
-  // A row that is neither sent nor dead is the outbox rule's.
+  // The outbox rule reports rows that are neither sent nor dead.
   return row.status === 'sent' ? inBackend(client, row.memory_id, kept) : null;
 }
 

@@ -1,12 +1,12 @@
 import { type Evidence, type LedgerRow, memoryOf, spaceOf } from '../evidence.js';
 
-interface Surroundings {
+interface Known {
   /** Id → memory. */
   readonly inBackend: ReadonlyMap<string, string>;
   readonly deadLetters: ReadonlySet<string>;
 }
 
-function flaw(row: LedgerRow, { inBackend, deadLetters }: Surroundings): string | null {
+function flaw(row: LedgerRow, { inBackend, deadLetters }: Known): string | null {
   switch (row.state) {
     case 'active': {
       const memory = memoryOf(row.space, row.payload_md ?? '');
@@ -25,12 +25,12 @@ function flaw(row: LedgerRow, { inBackend, deadLetters }: Surroundings): string 
 /** Every ledger row is final and correct, and every memory of the backend has one. */
 export function* ledger({ ledger, journal, outbox }: Evidence): Iterable<string> {
   const stored = journal.filter((line) => line.as === 'stored');
-  const surroundings = {
+  const known = {
     inBackend: new Map(stored.map((line) => [line.id, memoryOf(spaceOf(line), line.content)])),
     deadLetters: new Set(outbox.filter(({ status }) => status === 'dead').map(({ outbox_id }) => outbox_id)),
   };
   for (const row of ledger) {
-    const why = flaw(row, surroundings);
+    const why = flaw(row, known);
     if (why !== null) yield `Memory ${row.memory_key} ${why}.`;
   }
   const keys = new Set(ledger.map(({ memory_key }) => memory_key));

@@ -3,8 +3,8 @@ import { brief, type Evidence, groupBy, memoryOf, spaceOf } from '../evidence.js
 const deadStates: readonly string[] = ['dead', 'merged'];
 
 /**
- * No memory is in the backend twice, and none that no client requested. A memory whose letter died unseen may be there, and
- * its client may have stored it again after that response: such duplicates are counted separately.
+ * No memory is in the backend twice, and none that no client requested. A memory may be there although its row
+ * became a dead letter, and its client may have stored it again: such duplicates are counted separately.
  */
 export function* once({ journal, ledger, clientRecords }: Evidence): Iterable<string> {
   const stored = journal.filter((line) => line.as === 'stored');

@@ -58,7 +58,7 @@ describe('the checker of a ledger', () => {
   const corruptions: readonly (readonly [string, Partial<typeof whole>, Partial<LedgerJob>?])[] = [
     ['a slot without a row', { slots: [skipped, failed], runs: [run('4', 'failed')] }],
     ['a slot with two rows', { slots: [...whole.slots, slot('2', { outcome: 'skipped', reason: 'window' })] }],
-    ['a row for an instant that is no slot', { slots: [...whole.slots, slot('7')] }],
+    ['a row for a time that is not a slot', { slots: [...whole.slots, slot('7')] }],
     ['a row of an unknown epoch', { slots: [...whole.slots, slot('3', { epoch: 2 })] }],
     ['a wrong count', { slots: [{ ...skipped, slot_count: 3 }, slot('3'), failed] }],
     ['a slot that is still running', { slots: [skipped, slot('3', { outcome: 'running' }), failed] }],
@@ -79,7 +79,7 @@ describe('the checker of a ledger', () => {
     });
   }
 
-  it('accepts a repeated effect where the job asks for one', async () => {
+  it('accepts a repeated effect if the job allows it', async () => {
     const journal = [...whole.journal, 'begin cron:j:2026-11-20T10:03:00Z'];
     expect(await check({ journal }, { onInterrupt: 'retry' })).to.deep.equal([]);
   });

@@ -45,7 +45,7 @@ function clientRecordOf(text: string, body: Json): ClientRecord {
   };
 }
 
-/** What the product does with a memory whose first call meets this. */
+/** Memories, and the fault of their first call. */
 const memories: readonly (readonly [text: string, fault: FakeFault | null])[] = [
   ['Stored.', null],
   ['Stored.', null],
@@ -57,13 +57,13 @@ const memories: readonly (readonly [text: string, fault: FakeFault | null])[] = 
 const audits = '{governance.write_audit}';
 const outbox = '{logbook.outbox_memory}';
 
-/** What is done to the database, and what the checker has to say about it. */
-const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = {
-  'a memory that is gone': [
+/** Damage to the database, and the violation that the checker must report. */
+const damages: Readonly<Record<string, readonly [sql: string, expected: RegExp]>> = {
+  'a deleted memory': [
     `delete from {logbook.memories} where payload_md = 'Stored.'`,
     /^kept: "Stored\." was acknowledged as stored and is not active in the ledger as om-1\.$/m,
   ],
-  'a memory that became another': [
+  'a memory with another text': [
     `update {logbook.memories} set payload_md = 'Else.' where payload_md = 'Stored.'`,
     /^ledger: Memory mk_\w+ is active as om-1, but differs in the backend\.$/m,
   ],
@@ -75,20 +75,20 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update {logbook.memories} set item_id = 8 where payload_md = 'Stored.'`,
     /^kept: "Stored\." was acknowledged as stored and is in the ledger with another item\.$/m,
   ],
-  'a dead letter of somebody else': [
+  'a dead letter of another actor': [
     `update ${outbox} set actor_user_id = 'eve' where payload_md = 'Refused.'`,
     /^kept: "Refused\." was acknowledged as dead and is in the outbox \(3\) with another actor\.$/m,
   ],
-  'a user that is gone': [`delete from {identity.users}`, /^placed: "Stored\." is of ada, which is not a user\.$/m],
+  'a deleted user': [`delete from {identity.users}`, /^placed: "Stored\." is of ada, which is not a user\.$/m],
   'a memory that is still being written': [
     `update {logbook.memories} set state = 'writing' where payload_md = 'Stored.'`,
     /^ledger: Memory mk_\w+ is writing\.$/m,
   ],
-  'an outbox row that is gone': [
+  'a deleted outbox row': [
     `delete from ${outbox} where payload_md = 'Delivered later.'`,
     /^kept: "Delivered later\." was acknowledged as queued and is not in the outbox as 1\.\n[\s\S]*^invariants: 1: 3 outages are audited, and the outbox has 2 rows\.$/m,
   ],
-  'an outbox row that is there twice': [
+  'a duplicate outbox row': [
     `insert into ${outbox} (target_space, payload_md, payload_sha, status, memory_id)
      select target_space, payload_md, payload_sha, status, memory_id from ${outbox} where status = 'sent'`,
     /^invariants: 1: outbox row 4 has 0 audit rows of its outage\.$/m,
@@ -97,7 +97,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${outbox} set status = 'pending' where status = 'sent'`,
     /^outbox: Outbox row 1 is pending\.$/m,
   ],
-  'an outbox row that somebody holds': [
+  'an outbox row that is still locked': [
     `update ${outbox} set locked_by = 'w1' where status = 'sent'`,
     /^outbox: Outbox row 1 is still held by w1\.$/m,
   ],
@@ -105,7 +105,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${outbox} set last_error = '' where status = 'dead'`,
     /^outbox: Outbox row 2 is dead without a reason\.$/m,
   ],
-  'a delivery that never was': [
+  'a delivery that never happened': [
     `update ${outbox} set memory_id = 'om-9' where status = 'sent'`,
     /^outbox: Outbox row 1 was sent, and the backend has no om-9\.$/m,
   ],
@@ -122,7 +122,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${audits} set status = 'pending' where reason = 'policy:private_space'`,
     /^audited: Audit row 1 is still pending\.$/m,
   ],
-  'a decision that says something else': [
+  'a decision with another action': [
     `update ${audits} set action = 'reject' where reason = 'policy:private_space'`,
     /^audited: Audit row 1 \(reject policy:private_space\) does not say that "Stored\." was stored\.$/m,
   ],
@@ -130,19 +130,19 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `delete from ${audits} where reason = 'outbox_flush_success'`,
     /^invariants: 1: no audit row says that outbox row 1 was sent\.$/m,
   ],
-  'a death without its audit row': [
+  'a dead letter without its audit row': [
     `delete from ${audits} where reason = 'outbox_flush_dead'`,
-    /^invariants: 3: 0 audit rows say that outbox row 2 died\.$/m,
+    /^invariants: 3: 0 audit rows say that outbox row 2 is dead\.$/m,
   ],
   'an outage without its audit row': [
     `delete from ${audits} where reason like 'OPENMEMORY%'`,
     /^invariants: 1: 0 outages are audited, and the outbox has 3 rows\.$/m,
   ],
-  'an action that there is none': [
+  'an unknown action': [
     `update ${audits} set action = 'perhaps' where reason = 'dedup_hit'`,
     /^invariants: 2: audit row \d has the action perhaps\.$/m,
   ],
-  'a lease that ran out twice': [
+  'a lease that expired twice': [
     `insert into ${audits} (action, reason, evidence_refs_json) values
      ('redirect', 'outbox_stale', '{"outbox_id":1,"original_locked_at":"2026-01-01"}'),
      ('redirect', 'outbox_stale', '{"outbox_id":1,"original_locked_at":"2026-01-01"}')`,
@@ -150,19 +150,19 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
   'a link that was altered': [
     `update {governance.audit_chain} set row_sha = chain_sha where seq = 2`,
-    /^chain: In the chain of [\w-]+, link 2 does not follow from the one before it\.$/m,
+    /^chain: In the chain of [\w-]+, link 2 does not follow from the previous one\.$/m,
   ],
-  'a link that is gone': [
+  'a missing link': [
     `delete from {governance.audit_chain} where seq = 1`,
     /^chain: In the chain of [\w-]+, link 1 is missing\.$/m,
   ],
-  'a chain whose end was cut off': [
+  'a truncated chain': [
     `delete from {governance.audit_chain} where seq = (select max(seq) from {governance.audit_chain})`,
     /^chain: In the chain of [\w-]+, link \d+ is the last, and its head is \d+\.$/m,
   ],
   'a head that was altered': [
     `update {governance.audit_heads} set chain_sha = ''`,
-    /^chain: In the chain of [\w-]+, the head has another hash than the last link\.$/m,
+    /^chain: In the chain of [\w-]+, the hash of the head differs from that of the last link\.$/m,
   ],
   'an audit row that was altered': [
     `update ${audits} set principal = 'nobody' where reason = 'dedup_hit'`,
@@ -172,7 +172,7 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
     `update ${audits} set ts = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
     /^chain: Audit row \d differs from its last link\.$/m,
   ],
-  'an audit row whose last change was put at another time': [
+  'an audit row whose update time was altered': [
     `update ${audits} set updated_at = '2026-01-02T03:04:05.678Z' where reason = 'dedup_hit'`,
     /^chain: Audit row \d differs from its last link\.$/m,
   ],
@@ -186,9 +186,9 @@ const damages: Readonly<Record<string, readonly [sql: string, said: RegExp]>> = 
   ],
 };
 
-/** What happened to the backend's journal, and what the checker has to say about it. */
+/** Changes of the backend's journal, and the violation that the checker must report. */
 const forgeries: Readonly<
-  Record<string, readonly [forge: (lines: readonly JournalLine[]) => readonly JournalLine[], said: RegExp]>
+  Record<string, readonly [forge: (lines: readonly JournalLine[]) => readonly JournalLine[], expected: RegExp]>
 > = {
   'a memory that the backend lost': [
     (lines) => lines.filter(({ content }) => content !== 'Stored.'),
@@ -198,19 +198,19 @@ const forgeries: Readonly<
     (lines) => lines.filter(({ content }) => content !== 'Delivered later.'),
     /^kept: "Delivered later\." was acknowledged as queued and is not in the backend under om-2\.$/m,
   ],
-  'a memory that lost its kind on the way': [
+  'a memory that lost its kind in delivery': [
     (lines) => lines.map((line) => ({ ...line, metadata: { ...line.metadata, kind: null } })),
     /^kept: "Stored\." was acknowledged as stored and is in the backend as om-1 with another kind\.$/m,
   ],
-  'a memory that lost its meta on the way': [
+  'a memory that lost its meta in delivery': [
     (lines) => lines.map((line) => ({ ...line, metadata: { ...line.metadata, text: 'else' } })),
     /is in the backend as om-1 with another meta\.$/m,
   ],
-  'a memory that lost its evidence on the way': [
+  'a memory that lost its evidence in delivery': [
     (lines) => lines.map((line) => ({ ...line, metadata: { ...line.metadata, evidence: [proof] } })),
     /is in the backend as om-1 with another evidence\.$/m,
   ],
-  'a memory that lost its actor on the way': [
+  'a memory that lost its actor in delivery': [
     (lines) => lines.map((line) => ({ ...line, metadata: { ...line.metadata, actor_user_id: null } })),
     /is in the backend as om-1 with another actor\.$/m,
   ],
@@ -263,14 +263,14 @@ describe('the checker', () => {
             : await damageSqlite(join(dataDir, 'data', 'mortise.db'));
       });
 
-      const look = async (lines: readonly JournalLine[] = journal): Promise<string> => {
+      const report = async (lines: readonly JournalLine[] = journal): Promise<string> => {
         const reader = await database.read();
         const found = await readDatabase(reader).finally(() => reader.close());
         const violations = check({ ...found, journal: lines, clientRecords });
         return violations.map(({ rule, what }) => `${rule}: ${what}`).join('\n');
       };
 
-      const glance = async () => {
+      const snapshot = async () => {
         const reader = await database.read();
         try {
           return { snapshot: await checkSnapshot(reader), unfinished: await countUnfinished(reader) };
@@ -279,7 +279,7 @@ describe('the checker', () => {
         }
       };
 
-      it('finds no violation in the work of the product', async () => {
+      it('finds no violation in the results of the product', async () => {
         expect(clientRecords.map(({ promised }) => promised)).to.deep.equal([
           'stored',
           'stored',
@@ -287,8 +287,8 @@ describe('the checker', () => {
           'dead',
           'dead',
         ]);
-        expect(await look()).to.equal('');
-        expect(await glance()).to.deep.equal({
+        expect(await report()).to.equal('');
+        expect(await snapshot()).to.deep.equal({
           snapshot: [],
           unfinished: { outboxPending: 0, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
         });
@@ -297,33 +297,35 @@ describe('the checker', () => {
       describe('reports', () => {
         afterEach(() => database.restore());
 
-        for (const [what, [sql, said]] of Object.entries(damages)) {
+        for (const [what, [sql, expected]] of Object.entries(damages)) {
           it(what, async () => {
             await database.damage(sql);
-            expect(await look()).to.match(said);
+            expect(await report()).to.match(expected);
           });
         }
 
-        for (const [what, [forge, said]] of Object.entries(forgeries)) {
+        for (const [what, [forge, expected]] of Object.entries(forgeries)) {
           it(what, async () => {
-            expect(await look(forge(journal))).to.match(said);
+            expect(await report(forge(journal))).to.match(expected);
           });
         }
 
-        it('a memory that landed where the policy does not let it', async () => {
+        it('a memory in a space that the policy forbids', async () => {
           const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
           clientRecords[0] = { ...first, landing: 'team:a' };
-          const said = await look();
+          const reported = await report();
           clientRecords[0] = first;
-          expect(said).to.match(/^placed: "Stored\." belongs in team:a but is in private:a\.$/m);
+          expect(reported).to.match(/^placed: "Stored\." belongs in team:a but is in private:a\.$/m);
         });
 
         it('a decision that names another space', async () => {
           const [first] = clientRecords as [ClientRecord, ...ClientRecord[]];
           clientRecords[0] = { ...first, requestedSpace: 'team:a' };
-          const said = await look();
+          const reported = await report();
           clientRecords[0] = first;
-          expect(said).to.match(/^audited: Audit row 1 \(allow policy:private_space\) does not say that "Stored\."/m);
+          expect(reported).to.match(
+            /^audited: Audit row 1 \(allow policy:private_space\) does not say that "Stored\."/m,
+          );
         });
 
         it('violations that must never occur, in a snapshot', async () => {
@@ -331,11 +333,11 @@ describe('the checker', () => {
           await database.damage(`delete from ${audits} where reason = 'OPENMEMORY_WRITE_FAILED:merged'`);
           await database.damage(`update ${audits} set action = 'perhaps' where reason = 'dedup_hit'`);
           await database.damage(`update ${outbox} set status = 'pending' where outbox_id = 3`);
-          expect(await glance()).to.deep.equal({
+          expect(await snapshot()).to.deep.equal({
             snapshot: [
               '1: 2 outages are audited, and the outbox has 3 rows.',
-              '2: 1 audit rows have an action of their own.',
-              '1: 1 rows are sent, and 0 of them are audited so.',
+              '2: 1 audit rows have an unknown action.',
+              '1: 1 rows are sent, and 0 of them have the audit row.',
             ],
             unfinished: { outboxPending: 1, auditsPending: 0, memoriesUnfinished: 0, failedAttempts: 0 },
           });

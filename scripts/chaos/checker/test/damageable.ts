@@ -3,12 +3,12 @@ import pg from 'pg';
 import { openPostgres, openSqlite, type PostgresPlace } from '../open-database.js';
 import { type DatabaseReader, table } from '../read-database.js';
 
-/** A database that a test may damage, and put right again. */
+/** A database that a test may damage and restore. */
 export interface Damageable {
   read(): Promise<DatabaseReader>;
-  /** Runs a statement, in which `{schema.table}` stands for a table of the product. */
+  /** Runs a statement, in which `{schema.table}` names a table of the product. */
   damage(sql: string): Promise<void>;
-  /** Puts back what was there when it was opened. */
+  /** Restores the rows that it had when it was opened. */
   restore(): Promise<void>;
 }
 

@@ -127,7 +127,7 @@ const actorRows: readonly ReasonRow[] = [
   },
 ];
 
-/** A check that forbids a word, and breaks at another. */
+/** A check that forbids one word and throws at another. */
 const probe: PluginDefinition = {
   key: 'probe',
   register: (host) =>
@@ -143,10 +143,10 @@ const probe: PluginDefinition = {
     }),
 };
 
-/** What a store is decided by. */
+/** Reasons of store decisions. */
 export const decided: readonly ReasonGroup[] = [
   {
-    platform: 'as it is shipped',
+    platform: 'as shipped',
     options: {
       extra: [{ manifest: { key: 'probe', contributes: { 'memory-policy': ['words'] } }, definition: probe }],
     },
@@ -159,7 +159,7 @@ export const decided: readonly ReasonGroup[] = [
     rows: strictRows,
   },
   {
-    platform: 'that makes unknown actors users',
+    platform: 'that registers unknown actors as users',
     options: { env: { MORTISE_UNKNOWN_ACTOR_POLICY: 'auto_create' } },
     rows: actorRows,
   },

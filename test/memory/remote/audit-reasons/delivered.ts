@@ -37,7 +37,12 @@ const outboxRows: readonly ReasonRow[] = [
       const row = await memory.outboxRow(await queue(memory, 'Sent before.'));
       await memory.deliver();
       const { outbox } = memory.host.service('logbook');
-      const duplicate = await outbox.enqueueMemory({ ...row, memoryKey: 'twin', status: 'pending', delaySeconds: 0 });
+      const duplicate = await outbox.enqueueMemory({
+        ...row,
+        memoryKey: 'duplicate',
+        status: 'pending',
+        delaySeconds: 0,
+      });
       await memory.host.service('audit').write({
         action: 'redirect',
         operation: 'memory_store',
@@ -157,7 +162,7 @@ const outboxRows: readonly ReasonRow[] = [
   })),
 ];
 
-/** What becomes of a row of the outbox. */
+/** Outcomes of outbox rows. */
 export const delivered: readonly ReasonGroup[] = [
   { platform: 'that delivers from its outbox', options: {}, rows: outboxRows },
 ];

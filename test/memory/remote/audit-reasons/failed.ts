@@ -24,7 +24,7 @@ const outageRows: readonly ReasonRow[] = [
   })),
   {
     ...byWorker,
-    source: 'gateway', // It dies where it was stored.
+    source: 'gateway', // The plugin that stored it writes this row.
     reason: 'outbox_flush_dead',
     action: 'reject',
     provoke: (memory) => memory.storeUnder({ kind: 'status', status: 400 }, 'Refused at once.'),
@@ -82,7 +82,7 @@ const oddPlugin: PluginDefinition = {
   register: (host) => void host.contribute('memory-backend', 'odd', odd),
 };
 
-/** What a backend makes of a store. */
+/** Outcomes of stores whose backend call fails. */
 export const failed: readonly ReasonGroup[] = [
   {
     platform: 'whose backend fails',
@@ -91,7 +91,7 @@ export const failed: readonly ReasonGroup[] = [
   },
   { platform: 'that was killed', options: {}, isTampered: true, rows: crashRows },
   {
-    platform: 'whose backend fails in a way of its own',
+    platform: 'whose backend fails without an error code',
     options: {
       env: { MORTISE_MEMORY_BACKEND: 'odd' },
       extra: [{ manifest: { key: 'odd-backend', contributes: { 'memory-backend': ['odd'] } }, definition: oddPlugin }],

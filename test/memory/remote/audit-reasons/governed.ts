@@ -49,7 +49,7 @@ const governanceRows: readonly ReasonRow[] = [
   },
 ];
 
-/** What becomes of a change of the policy. */
+/** Outcomes of policy changes. */
 export const governed: readonly ReasonGroup[] = [
   {
     platform: 'with an admin key',

@@ -3,7 +3,7 @@ import type { Answer, Json } from 'mortise/contracts/memory-gateway/testing';
 import type { TestEngine, TestHostOptions } from 'mortise/sdk/testing';
 import type { RemoteMemory } from '../remote-memory.js';
 
-/** A reason in the audit trail: what comes with it, and how a request causes it. */
+/** A reason in the audit trail, the rest of its row, and a request that causes it. */
 export interface ReasonRow {
   readonly reason: string | RegExp;
   readonly action: AuditRow['action'];
@@ -31,12 +31,12 @@ export function put(memory: RemoteMemory, text: string, more: Json = {}): Promis
   return memory.store({ payload_md: text, target_space: 'private:a', ...more });
 }
 
-/** A memory that waits in the outbox; its id. */
+/** Stores a memory that waits in the outbox. @returns its outbox id */
 export async function queue(memory: RemoteMemory, text: string): Promise<number> {
   return Number((await memory.storeUnder({ kind: 'success-false' }, text)).body.outbox_id);
 }
 
-/** Makes everything that waits due. */
+/** Makes all waiting rows due. */
 export async function becomeDue({ database }: RemoteMemory): Promise<void> {
   const past = database.codec.time(Date.now() - 60_000);
   await database.statement('update {logbook.outbox_memory} set next_attempt_at = ?', [past]);

@@ -41,7 +41,7 @@ const keyedRows: readonly ReasonRow[] = [
   },
 ];
 
-/** What a caller is refused for. */
+/** Reasons of refused calls. */
 export const refused: readonly ReasonGroup[] = [
   {
     platform: 'with keys',

@@ -29,7 +29,7 @@ const uploadRows: readonly ReasonRow[] = [
   })),
 ];
 
-/** What becomes of a piece of evidence. */
+/** Outcomes of evidence uploads. */
 export const uploaded: readonly ReasonGroup[] = [
   {
     platform: 'that keeps evidence',

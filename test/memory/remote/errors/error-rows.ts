@@ -4,7 +4,7 @@ import type { TestHostOptions } from 'mortise/sdk/testing';
 import type { RemoteMemory } from '../remote-memory.js';
 import { failingTools } from './failing-tools.js';
 
-/** A reason of JSON-RPC errors: what comes with it, and the call that meets it. */
+/** A reason of JSON-RPC errors, the other members of the error, and a call that causes it. */
 export interface ErrorRow {
   readonly reason: string;
   readonly code: number;
@@ -15,12 +15,12 @@ export interface ErrorRow {
   readonly method?: string;
   readonly params?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body as it is sent, for what is no request. */
+  /** The raw body, for one that is not a JSON-RPC request. */
   readonly body?: string;
   readonly details?: Json;
   /** A tool result in the stateless protocol revision, not a protocol error. */
   readonly isAnswer?: true;
-  /** Makes the platform fail; undone by what it returns. */
+  /** Makes the platform fail. @returns a function that undoes it */
   prepare?(memory: RemoteMemory): Promise<() => Promise<unknown>>;
 }
 
@@ -77,7 +77,7 @@ const internal: readonly ErrorRow[] = [
   { reason: 'TOOL_TIMEOUT', code: -32000, category: 'internal', ...call('sleeps') },
 ];
 
-/** Takes the table away that a query falls back on. */
+/** Renames the table that a query falls back on. */
 async function breakFallback({ database }: RemoteMemory): Promise<() => Promise<void>> {
   const rename = async (from: string, to: string) => {
     const shown = database.dialect === 'sqlite' ? [`analysis_${from}`, `analysis_${to}`] : [`analysis.${from}`, to];
@@ -180,9 +180,9 @@ const refusals: readonly ErrorRow[] = [
   },
 ];
 
-/** Every reason that a running platform gives, but for those of headers alone. */
+/** Every reason that a running platform reports, except those that only headers cause. */
 export const errorGroups: readonly ErrorGroup[] = [
-  { platform: 'as it is shipped', options: {}, rows: [...protocol, ...validation] },
+  { platform: 'as shipped', options: {}, rows: [...protocol, ...validation] },
   { platform: 'with tools that fail', options: { extra: failingTools }, rows: internal },
   {
     platform: 'whose backend fails',

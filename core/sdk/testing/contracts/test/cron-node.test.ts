@@ -10,7 +10,7 @@ const good: CronNode['run'] = async ({ text, seconds }, { signal, results }) => 
 };
 
 const node = (run: CronNode['run'] = good, more: Partial<CronNode> = {}): CronNode => ({
-  summary: 'Says a text.',
+  summary: 'Returns a text.',
   paramsSchema: {
     type: 'object',
     required: ['text'],

@@ -4,7 +4,7 @@ import { createTestHost } from '../../create-test-host.js';
 import { type MemoryBackendSubject, memoryBackendSuite } from '../memory-backend.js';
 import { type Sample, testSuite, wait } from '../suite-samples.js';
 
-/** Keeps memories in a list; what makes a plugin bad replaces members of it. */
+/** Keeps memories in a map; `change` replaces members to break a promise. */
 function backend(change: (good: MemoryBackend, items: Map<string, MemoryItem>) => Partial<MemoryBackend> = () => ({})) {
   const items = new Map<string, MemoryItem>();
   const shown = (id: string, item: MemoryItem) => ({ id, content: item.content, space: item.space });

@@ -40,7 +40,7 @@ const request = (model: string): GenerateRequest => ({
   settings: {},
 });
 
-/** An adapter that sends these events, whatever it is asked. */
+/** An adapter that sends these events for every request. */
 const sending = (
   events: (asked: GenerateRequest) => Iterable<GenerateEvent> | AsyncIterable<GenerateEvent>,
   more: Partial<Provider> = {},
@@ -132,7 +132,7 @@ testSuite(
   },
 );
 
-describe('the fragments of tool calls, as the contract of providers has them', () => {
+describe('the fragments of tool calls in the contract of providers', () => {
   const piece = (index: number, text: string, name?: string): GenerateEvent => ({
     type: 'tool_call_delta',
     index,
@@ -156,7 +156,7 @@ describe('the fragments of tool calls, as the contract of providers has them', (
   });
 });
 
-describe('the end of an answer, as the contract of providers has it', () => {
+describe('the end of an answer in the contract of providers', () => {
   const usage: GenerateEvent = { type: 'usage', inputTokens: 1, outputTokens: 2 };
   const answers: readonly [string, readonly GenerateEvent[], readonly string[]][] = [
     ['done', [delta('a'), usage, done], []],

@@ -18,7 +18,7 @@ const good: Route['handle'] = async ({ params, body, query }, { signal }) => {
   return { body: { id: params.id, given: body ?? null } };
 };
 
-/** Each sample has a path of its own, named after its key. */
+/** Each sample has a separate path, named after its key. */
 const route = (
   index: number | 'good',
   handle: Route['handle'] = good,
