@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** One option of a script. */
-export interface Option<T> {
+interface Option<T> {
   readonly about: string;
   /** The option's value, as the help names it; undefined for a flag. */
   readonly takes: string | undefined;
@@ -40,7 +40,7 @@ export function folder(about: string): Option<string | undefined> {
   return { about, takes: 'FOLDER', fallback: undefined, read: (text) => (text === '' ? undefined : text) };
 }
 
-export function flag(about: string): Option<boolean> {
+function flag(about: string): Option<boolean> {
   return { about, takes: undefined, fallback: false, read: () => true };
 }
 

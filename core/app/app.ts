@@ -20,7 +20,7 @@ import { createLazyFetch } from './plugin-scope.js';
 import { processRoutes } from './process-routes.js';
 import { shareStates, watchNeighbours } from './replicas.js';
 
-export interface AppOptions extends CoreOptions {
+interface AppOptions extends CoreOptions {
   /** The process belongs to the app: uncaught errors, process.exit and endless loops are guarded. */
   readonly ownsProcess?: boolean;
   /** Called for an uncaught error that belongs to no plugin. */
@@ -46,7 +46,7 @@ export interface App {
   stop(deadline: number): Promise<StopReport>;
 }
 
-export interface StopReport {
+interface StopReport {
   /** Something had to be cut short. */
   readonly degraded: boolean;
   /** What plugins had not ended when the time was over. */

@@ -63,7 +63,7 @@ export function serviceToken<S extends keyof HostServices>(service: S): Token<Ho
   return token(`service:${service}`);
 }
 
-export interface Resolver {
+interface Resolver {
   /** @throws Error for a part that is not open. */
   get<T>(wanted: Token<T>): T;
 }
@@ -149,7 +149,7 @@ export class Composition implements Resolver {
 }
 
 /** The parts of one plugin start: made on first use, disposed last in first out. */
-export class PluginContainer implements Resolver {
+class PluginContainer implements Resolver {
   readonly #container: DependencyContainer;
   readonly #undo: (() => void | Promise<void>)[] = [];
 

@@ -11,7 +11,7 @@ import { serialQueue } from '../sdk/timing.js';
 import type { Desired, FileWrite, HostSettings, PluginsFile } from '../settings/types.js';
 
 /** A file that was changed by hand. */
-export interface FileEdit {
+interface FileEdit {
   /** Relative name: `config/gate.json`. */
   readonly file: string;
   /** Plugins whose part of it changed. */
@@ -215,11 +215,7 @@ function editsOf(next: Desired, previous: Desired, file: string): readonly Platf
 }
 
 /** @returns whether a plugin recorded the changes and none failed to */
-export async function recordChanges(
-  events: EventBus,
-  changes: readonly PlatformChange[],
-  log: Logger,
-): Promise<boolean> {
+async function recordChanges(events: EventBus, changes: readonly PlatformChange[], log: Logger): Promise<boolean> {
   const { listeners, errors } = await events.emitAwaited('platform-changed', { changes });
   for (const error of errors) log.warn({ err: error, changes }, 'a change was not recorded');
   return listeners > 0 && errors.length === 0;

@@ -5,7 +5,7 @@ import type { PluginControl } from '../sdk/host/plugin-control.js';
 import { type CallContext, type Logger, platformPrincipal, type Route } from '../sdk/index.js';
 import { newTraceContext } from '../telemetry/index.js';
 
-export interface ProcessRouteDeps {
+interface ProcessRouteDeps {
   readonly version: string;
   /** Of a checkout. */
   readonly commit: string | null;

@@ -6,7 +6,7 @@ import type { Instance, InstancesService } from '../sdk/host/instances.js';
 import type { Finding } from '../sdk/host/plugin-control.js';
 import type { PluginStateName } from '../sdk/plugin-state.js';
 
-export interface ReplicaState {
+interface ReplicaState {
   readonly node: string;
   readonly state: PluginStateName;
   readonly at: string;
@@ -102,7 +102,7 @@ export interface Neighbours extends Disposable {
   findings(): readonly Finding[];
 }
 
-export interface NeighbourOptions {
+interface NeighbourOptions {
   readonly instances: InstancesService;
   readonly dataDir: string;
   readonly log: Logger;

@@ -6,7 +6,7 @@ import { CommandError, LocalError } from './output.js';
 import { translated } from './translated.js';
 
 /** Address and keys of the running server. */
-export interface ClientOptions {
+interface ClientOptions {
   readonly base: string;
   readonly apiKey: string | undefined;
   readonly adminKey: string | undefined;
@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   /** Parsed JSON; undefined when it is not JSON. */
   readonly body: unknown;

@@ -9,7 +9,7 @@ export function examples(...lines: readonly string[]): string {
 }
 
 /** Reasons of failures that are not errors of the API. */
-export type LocalReason =
+type LocalReason =
   | 'wrong_usage'
   | 'no_server'
   | 'not_installed'

@@ -61,7 +61,7 @@ export const chinese = {
     '如果服务器在别处运行，请用 --api-base 或 MORTISE_API_BASE 指定。其插件 admin 启用时才会响应。',
 } as const;
 
-export type Sentence = keyof typeof chinese;
+type Sentence = keyof typeof chinese;
 
 let current: Locale = 'en-US';
 

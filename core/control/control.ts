@@ -16,7 +16,7 @@ import { detailOf, loadTree, rowOf } from './inspect.js';
 /** How long a start may take once its plugin is being disabled, milliseconds. */
 const startPatienceMs = 2_000;
 
-export interface ControlDeps {
+interface ControlDeps {
   readonly kernel: Kernel;
   /** Effective configuration of one owner, secrets masked. */
   effective(owner: string): readonly EffectiveValue[];

@@ -95,7 +95,7 @@ export interface ClaimPlan {
 }
 
 /** Statement text with its question marks counted. */
-export interface CompiledStatement {
+interface CompiledStatement {
   readonly text: string;
   readonly marks: number;
 }

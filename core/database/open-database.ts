@@ -43,7 +43,7 @@ export interface DatabaseHost {
 }
 
 /** Whether the storage is still the one that was opened. While it is not, every call is refused with `database_lost`. */
-export interface DatabaseStorage {
+interface DatabaseStorage {
   readonly loss: StorageLoss | undefined;
   /** Physical names of missing tables that migrations created: calls that need them fail. */
   readonly missingTables: readonly string[];

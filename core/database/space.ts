@@ -10,7 +10,7 @@ const trialAfterMs = 5_000;
 /** With less than this the next larger write is refused, while a heartbeat still fits. */
 const minFreeBytes = 1_048_576;
 
-export interface SpaceTrials {
+interface SpaceTrials {
   /** Writes and commits something that needs `minFreeBytes`. */
   attempt(): Promise<unknown>;
   /** Called when there is space again. */

@@ -14,14 +14,14 @@ export interface SqliteConnection extends LentConnection {
   transaction<T>(run: () => T): { immediate(): T };
 }
 
-export interface SqliteStatement {
+interface SqliteStatement {
   /** The statement returns rows. */
   readonly reader: boolean;
   all(bindings: readonly unknown[]): object[];
   run(bindings: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
 }
 
-export interface SqliteOutcome {
+interface SqliteOutcome {
   readonly rows: object[];
   readonly changes: number;
   readonly lastInsertRowid: number | bigint;

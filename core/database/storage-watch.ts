@@ -10,7 +10,7 @@ export type StorageLoss = 'missing' | 'replaced' | 'overwritten' | 'emptied';
 /** The result of a check of the storage. */
 export type StorageState = 'intact' | StorageLoss;
 
-export interface StorageReading {
+interface StorageReading {
   readonly state: StorageState;
   /** Physical names of missing tables that migrations created. */
   readonly missingTables: readonly string[];

@@ -24,7 +24,7 @@ interface Frame {
 
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
-export interface TransactionOptions extends TransactionOption {
+interface TransactionOptions extends TransactionOption {
   /** The plugin that owns it; the host when absent. */
   readonly plugin?: string;
   readonly readOnlySnapshot?: boolean;

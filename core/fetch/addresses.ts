@@ -18,7 +18,7 @@ type AnyAddress = ReturnType<typeof ipaddr.parse>;
  * Whether an address is on the public internet. Loopback, private, link-local (with the metadata services of clouds),
  * shared, reserved and multicast ranges are not, nor is an IPv6 address that embeds such an IPv4 address.
  */
-export function isPublicAddress(address: string): boolean {
+function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   const inner = embeddedIpv4(parsed);
@@ -29,7 +29,7 @@ export function isPublicAddress(address: string): boolean {
 const metadataAddresses = new Set(['fd00:ec2::254', '100.100.100.200', '192.0.0.192', '168.63.129.16']);
 
 /** Whether an address is link-local or belongs to a metadata service, in any IPv6 form. */
-export function isLinkLocalAddress(address: string): boolean {
+function isLinkLocalAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   const inner = embeddedIpv4(parsed) ?? parsed;

@@ -10,7 +10,7 @@ import type { PluginManifest } from '../sdk/manifest.js';
 import { canonicalKey } from '../sdk/points/point.js';
 import { contributionId } from './extension-points.js';
 
-export type PluginSource = 'first-party' | 'local' | 'npm';
+type PluginSource = 'first-party' | 'local' | 'npm';
 
 /** A plugin as its folder describes it; nothing of its code has run. */
 export interface CatalogueEntry {
@@ -38,7 +38,7 @@ export interface PluginFolder {
   readonly codePath?: string;
 }
 
-export type ManifestCheck = (value: unknown) => readonly { readonly path: string; readonly message: string }[];
+type ManifestCheck = (value: unknown) => readonly { readonly path: string; readonly message: string }[];
 
 /** Reads every plugin folder. A folder that cannot be used becomes an entry with a problem, never an exception. */
 export async function readCatalogue(folders: readonly PluginFolder[], check: ManifestCheck): Promise<CatalogueEntry[]> {
@@ -128,7 +128,7 @@ function onePerKey(entries: readonly CatalogueEntry[]): CatalogueEntry[] {
 }
 
 /** Data that a manifest gives or points to, by `<point>:<canonical key>`. */
-export type ManifestFacts = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+type ManifestFacts = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /** The id of the configuration's JSON Schema among the facts. */
 export const configSchemaId = 'config:schema';

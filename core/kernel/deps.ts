@@ -83,7 +83,7 @@ export interface DesiredStore {
   write(change: (current: Desired) => Desired, options?: { readonly revision?: number }): Promise<Desired>;
 }
 
-export interface ConfigSnapshot {
+interface ConfigSnapshot {
   readonly config: Readonly<Record<string, unknown>>;
   readonly revision: number;
 }

@@ -7,7 +7,7 @@ type EventName = keyof HostEvents & string;
 type Listener<E extends EventName> = (event: HostEvents[E]) => CallEnd | Promise<CallEnd>;
 
 /** What the listeners of an awaited event did. */
-export interface EmitResult {
+interface EmitResult {
   readonly listeners: number;
   /** What listeners threw or rejected with, and `listener_timeout` of those that did not finish in time. */
   readonly errors: readonly unknown[];

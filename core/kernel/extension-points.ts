@@ -30,7 +30,7 @@ function readDeclared(manifest: PluginManifest): readonly Declared[] {
 }
 
 /** An extension point of the platform or of an installed plugin. */
-export interface KnownPoint {
+interface KnownPoint {
   readonly declaration: ExtensionPointDeclaration;
   /** Installed plugins whose manifests open it; empty for a point of the platform. */
   readonly owners: readonly string[];

@@ -9,7 +9,7 @@ import { faultLimit, faultWindowSeconds, type PluginRecord } from './plugin-reco
 /** Of one plugin within a minute: a raw timer may fail for ever. */
 const faultsLogged = 20;
 
-export interface FaultsDeps extends Pick<KernelDeps, 'clean' | 'clock' | 'log'> {
+interface FaultsDeps extends Pick<KernelDeps, 'clean' | 'clock' | 'log'> {
   readonly events: EventBus;
   readonly plugins: Pick<Inventory, 'record' | 'isRequired'>;
   quarantine(record: PluginRecord, shown: Problem): void;

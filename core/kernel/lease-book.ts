@@ -9,7 +9,7 @@ const maxCallDepth = 64;
 /** Calls that one call may have open at a time, however they are nested; more are a recursion that branches. */
 const maxOpenCalls = 4_096;
 
-export interface LeaseBookDeps extends LeaseDeps {
+interface LeaseBookDeps extends LeaseDeps {
   /**
    * The plugin went on after an abort, past the time that the call may take.
    *

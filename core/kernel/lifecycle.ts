@@ -7,7 +7,7 @@ import { dependantsOf } from './plan.js';
 import type { PluginRecord } from './plugin-record.js';
 import { PluginRun, type PluginRunDeps } from './plugin-run.js';
 
-export interface LifecycleDeps extends Omit<PluginRunDeps, 'takeImport'> {
+interface LifecycleDeps extends Omit<PluginRunDeps, 'takeImport'> {
   readonly plugins: Pick<Inventory, 'records'>;
   mayStart(record: PluginRecord): boolean;
   enter(record: PluginRecord, state: PluginStateName, shown: Problem | null): void;

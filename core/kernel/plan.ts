@@ -26,7 +26,7 @@ export interface PlanInput extends PointSources {
   readonly stuck: (key: string) => 'failed' | 'quarantined' | undefined;
 }
 
-export interface PlannedPlugin {
+interface PlannedPlugin {
   readonly entry: CatalogueEntry;
   /** 0 = requires nothing; otherwise one more than the highest tier it requires. */
   readonly tier: number;
@@ -44,7 +44,7 @@ export interface Plan {
   readonly points: KnownPoints;
 }
 
-export interface Contested {
+interface Contested {
   readonly claim: string;
   readonly claimants: readonly string[];
 }

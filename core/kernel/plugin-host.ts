@@ -19,9 +19,9 @@ import type { Staging } from './staging.js';
 import { isThenable } from './time-limit.js';
 import { wrapService } from './wrap-members.js';
 
-export type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';
+type HostPhase = 'registering' | 'starting' | 'running' | 'stopped';
 
-export interface PluginHostDeps {
+interface PluginHostDeps {
   readonly entry: CatalogueEntry;
   readonly config: PluginConfig;
   readonly log: Logger;

@@ -7,9 +7,9 @@ import type { Lease } from './lease.js';
 import { HeldLease, leasedStream } from './long-calls.js';
 import type { Registered, Registry } from './registry.js';
 
-export type PointName = keyof ExtensionPoints & string;
+type PointName = keyof ExtensionPoints & string;
 
-export interface PluginPointsDeps {
+interface PluginPointsDeps {
   /** The plugin that calls; absent for the platform itself. */
   readonly caller?: string;
   readonly registry: Registry;

@@ -4,7 +4,7 @@ import type { KernelLogger } from '../kernel/deps.js';
 import { PluginProblem, stackOf } from '../messages/plugin-problem.js';
 import { problem } from '../messages/plugin-problems.js';
 
-export interface ProcessGuardDeps {
+interface ProcessGuardDeps {
   readonly log: KernelLogger;
   folders(): ReadonlyMap<string, string>;
   fault(plugin: string, code: string, error: unknown): void;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Readings in milliseconds since some moment in the past. */
-export interface WaitReading {
+interface WaitReading {
   /** Monotonic time. */
   readonly wall: number;
   /** Total time in which the main thread was ready to run and had no processor. */

@@ -3,7 +3,7 @@ import { showRunningPlugin } from '../kernel/attribution.js';
 import type { Disposable } from '../sdk/context.js';
 import type { WatchdogData } from './watchdog-thread.js';
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   /** How long the event loop may be blocked, without the time in which it waits for a processor. */
   readonly seconds: number;
   readonly journalFile: string;

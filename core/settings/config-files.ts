@@ -11,7 +11,7 @@ import { readSchemaFacts, type SchemaFacts } from './schema-facts.js';
 import type { SecretStore } from './secrets.js';
 import type { AlsoWatched, ConfigIssue, FileWrite } from './types.js';
 
-export interface ConfigFilesOptions {
+interface ConfigFilesOptions {
   readonly environment: Environment;
   readonly secrets: SecretStore;
   readonly configDir: string;

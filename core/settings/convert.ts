@@ -2,7 +2,7 @@ import { delimiter } from 'node:path';
 import type { JsonSchema } from '../schema/index.js';
 import { isJsonObject } from '../sdk/json.js';
 
-export type Converted = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+type Converted = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 const trueWords = new Set(['true', '1', 'yes', 'on']);
 const falseWords = new Set(['false', '0', 'no', 'off', '']);

@@ -56,7 +56,7 @@ interface PrincipalEntry extends Readonly<Record<string, unknown>> {
   readonly spaces?: readonly string[];
 }
 
-export interface HostFolders {
+interface HostFolders {
   readonly projectDir: string;
   readonly configDir: string;
   readonly cwd: string;

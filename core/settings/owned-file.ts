@@ -21,7 +21,7 @@ import { type FileContent, WatchedFile } from './watched-file.js';
 
 type Config = Readonly<Record<string, unknown>>;
 
-export interface OwnedFileOptions {
+interface OwnedFileOptions {
   readonly owner: string;
   readonly path: string;
   /** For messages. */

@@ -199,7 +199,7 @@ export function keepSecrets(
 }
 
 /** A configuration for its file, and the secrets removed from it, by the name that replaces each. */
-export interface SeparatedSecrets {
+interface SeparatedSecrets {
   readonly config: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
 }

@@ -11,9 +11,9 @@ import {
 } from 'mortise/sdk';
 import type { ChangeAudit } from './audit-changes.js';
 
-export type ToggleAction = 'enable' | 'disable' | 'restart' | 'release';
+type ToggleAction = 'enable' | 'disable' | 'restart' | 'release';
 
-export interface Deps {
+interface Deps {
   readonly host: Pick<StartHost, 'key' | 'on'>;
   readonly plugins: PluginControl;
   readonly audit: ChangeAudit;

@@ -48,7 +48,7 @@ export function buildContext(rows: readonly StoredMessage[], options: ContextOpt
   return [...system, ...gap, ...modelMessages([...fitting, ...current])];
 }
 
-export interface HistorySplit {
+interface HistorySplit {
   /** Rows of earlier turns that are left out, oldest first. */
   readonly unfit: readonly StoredMessage[];
   /** Rows of the newest earlier turns, at least two, that fit. */

@@ -3,7 +3,7 @@ import { agentError } from './errors.js';
 
 /** How the codex mode works with its user. Every mode can be reached from every other one. */
 export const collaborationModes = ['Default', 'Plan', 'Execute', 'PairProgramming'] as const;
-export type CollaborationMode = (typeof collaborationModes)[number];
+type CollaborationMode = (typeof collaborationModes)[number];
 
 const modeWords: Readonly<Record<string, CollaborationMode>> = {
   default: 'Default',

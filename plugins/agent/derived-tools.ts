@@ -11,7 +11,7 @@ export interface DerivedTool {
   route(args: JsonObject): DerivedCall;
 }
 
-export interface DerivedCall {
+interface DerivedCall {
   readonly capability: string;
   /** Arguments of the tool with the capability. */
   readonly input: JsonObject;

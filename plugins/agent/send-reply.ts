@@ -11,7 +11,7 @@ import type { TurnDeps } from './turn-deps.js';
 /** How long a channel may continue after the caller has left, milliseconds: the turn is complete, only its reply is not sent. */
 const graceMs = 4_000;
 
-export interface Dispatch {
+interface Dispatch {
   readonly session: SessionRef;
   readonly text: string;
   /** The same for every retry of one send. */

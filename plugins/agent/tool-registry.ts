@@ -45,7 +45,7 @@ export type Plan =
   | { readonly ok: true; readonly call: PlannedCall }
   | { readonly ok: false; readonly error: ToolError };
 
-export interface NamedFacts {
+interface NamedFacts {
   readonly name: string;
   readonly facts: ToolFacts;
 }

@@ -20,7 +20,7 @@ import type { AgentTool, Plan, PlannedCall, ToolRegistry, ToolScope } from './to
 import { failed, succeeded, type ToolOutcome } from './tool-result.js';
 
 /** The caller of a tool. */
-export type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
+type ToolCaller = Pick<ToolContext, 'caller' | 'session'>;
 
 interface ToolRunnerDeps {
   readonly points: Points;

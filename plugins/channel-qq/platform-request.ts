@@ -9,7 +9,7 @@ import {
 } from 'mortise/sdk';
 import { sendFailed } from './errors.js';
 
-export interface PlatformRequest {
+interface PlatformRequest {
   /** For messages: `token API`. */
   readonly api: string;
   readonly method: 'GET' | 'POST';

@@ -30,7 +30,7 @@ interface StoreDeps {
 }
 
 /** What a change of channels is for the audit trail; values are never part of it. */
-export interface ChannelChange {
+interface ChannelChange {
   readonly operation: 'replace' | 'set' | 'reveal';
   readonly names: readonly string[];
 }

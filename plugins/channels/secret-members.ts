@@ -2,10 +2,10 @@ import { isCredentialMask, maskCredential, unmaskCredential } from 'mortise/cont
 import { isJsonObject, isSensitiveName, type JsonObject } from 'mortise/sdk';
 
 /** JSON Schema of a channel's configuration, as the channel declares it. */
-export type ConfigSchema = Readonly<Record<string, unknown>> | undefined;
+type ConfigSchema = Readonly<Record<string, unknown>> | undefined;
 
 /** A value of a configuration that is neither an object nor a list. */
-export interface Leaf {
+interface Leaf {
   /** Names and list indexes from the root. */
   readonly path: readonly string[];
   readonly value: unknown;

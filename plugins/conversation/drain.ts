@@ -36,7 +36,7 @@ export interface Unhandled {
   readonly begun: readonly Observation[];
 }
 
-export interface DrainOptions {
+interface DrainOptions {
   readonly open: OpenTickets;
   /** All unsettled tickets, on the bus and in every session. */
   readonly unsettled: () => Iterable<Ticket>;

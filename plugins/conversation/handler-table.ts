@@ -1,7 +1,7 @@
 import { createContributionCache, type ObservationType, type Points } from 'mortise/sdk';
 
 /** An active handler with its time limit. */
-export interface HandlerEntry {
+interface HandlerEntry {
   readonly key: string;
   /** Milliseconds; 0 = the handler has a limit of its own. */
   readonly timeoutMs: number;

@@ -8,7 +8,7 @@ import type { Ticket } from './ticket.js';
 /** Places of an inbox that only agents' own messages may take. */
 const silentReserve = 64;
 
-export interface InboxesDeps {
+interface InboxesDeps {
   readonly points: Points;
   readonly live: LiveSessions;
   readonly capacity: number;

@@ -1,7 +1,7 @@
 import type { BusStats, PublishRefusal } from 'mortise/contracts/conversation';
 import type { Ticket } from './ticket.js';
 
-export interface InputBusDeps {
+interface InputBusDeps {
   readonly capacity: number;
   readonly consume: (ticket: Ticket) => void;
   readonly schedule: Schedule;

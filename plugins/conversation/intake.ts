@@ -29,7 +29,7 @@ import type { WaitGraph } from './wait-graph.js';
 /** How long a waiting caller waits for room on a full bus, milliseconds. */
 const roomMs = 1_000;
 
-export interface IntakeDeps {
+interface IntakeDeps {
   readonly handlers: HandlersOf;
   readonly cooldowns: Cooldowns;
   readonly routing: Routing;

@@ -31,7 +31,7 @@ const stopMs = 10_000;
 /** The share of a stop's time after which each step ends: accepted work, replies of aborted turns, egress. */
 const shares = { work: 0.9, replies: 0.94, egress: 0.98 } as const;
 
-export interface RunningConversation extends ObservationsDeps {
+interface RunningConversation extends ObservationsDeps {
   readonly service: ConversationService;
   readonly gateIsOn: () => boolean;
   /** Stops input, then handles what was accepted, then sends what is queued for egress. @param until epoch milliseconds */

@@ -2,12 +2,12 @@ import type { ObservationHandler, Settled, SubmitOptions } from 'mortise/contrac
 import type { GateDecision } from 'mortise/contracts/gate';
 import type { HeldCall, Observation, Principal } from 'mortise/sdk';
 
-export type TicketState = 'queued' | 'running' | 'settled';
+type TicketState = 'queued' | 'running' | 'settled';
 
 type Outcome = Omit<Settled, 'observation'>;
 
 /** The session whose inbox a ticket is in. */
-export interface TicketSession {
+interface TicketSession {
   readonly key: string;
   /** Turns in the inbox and the one that runs. */
   turns: number;

@@ -13,10 +13,10 @@ import { derive } from './observation/read-observation.js';
 import type { Ticket } from './ticket.js';
 
 /** The steps of a worker, by which faults are counted. */
-export type WorkerStep = 'record' | 'egress' | 'gate' | 'decided' | 'emit' | 'ingest' | 'handler' | 'worker';
+type WorkerStep = 'record' | 'egress' | 'gate' | 'decided' | 'emit' | 'ingest' | 'handler' | 'worker';
 
 /** How observations end, by which they are counted. */
-export type WorkerCount = 'handled' | 'refused' | 'error' | 'loop_guard';
+type WorkerCount = 'handled' | 'refused' | 'error' | 'loop_guard';
 
 export interface WorkerDeps extends DeliveryDeps {
   readonly gate: () => GateService | undefined;

@@ -1,10 +1,10 @@
 import type { EffectiveRuntime } from './read-job-spec.js';
 import type { SlotSeries } from './schedule/schedule.js';
 
-export type SkipReason = 'misfire' | 'window' | 'policy' | 'coalesced';
+type SkipReason = 'misfire' | 'window' | 'policy' | 'coalesced';
 
 /** Adjacent slots that are skipped for the same reason. Epoch milliseconds. */
-export interface SkippedSlots {
+interface SkippedSlots {
   readonly from: number;
   readonly through: number;
   /** Null beyond 100,000. */

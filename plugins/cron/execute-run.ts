@@ -14,7 +14,7 @@ import { WorkflowRunner } from './workflow/run-workflow.js';
 const graceMs = 2_000;
 const resultPoints = 500;
 
-export interface RunControl {
+interface RunControl {
   readonly signal: AbortSignal;
   /**
    * Called before an effect begins and after a node ended.

@@ -27,7 +27,7 @@ import { deleteJob, saveJob, setPaused } from './store/write-jobs.js';
 import { slotText } from './times.js';
 import { checkNamed, validateWorkflow } from './workflow/validate-workflow.js';
 
-export interface Page<Position> {
+interface Page<Position> {
   readonly limit: number;
   readonly after: Position | undefined;
 }

@@ -2,7 +2,7 @@
  * Why a run is aborted. `lost`: another process has taken it over; `stopping`: this process ends. Neither writes the run's
  * end.
  */
-export type AbortKind = 'timeout' | 'cancelled' | 'lost' | 'stopping';
+type AbortKind = 'timeout' | 'cancelled' | 'lost' | 'stopping';
 
 /** The reason of a run's abort signal. */
 export class RunAborted extends Error {

@@ -25,7 +25,7 @@ const errors = {
   },
 } as const;
 
-export type TransformersErrorCode = keyof typeof errors;
+type TransformersErrorCode = keyof typeof errors;
 
 /** @param cause what failed, in words, without text of the user */
 export function transformersError(code: TransformersErrorCode, cause?: string): MortiseError {

@@ -23,7 +23,7 @@ interface StoreDeps {
 }
 
 /** What a change of some variables is for the audit trail; values are never part of it. */
-export interface EnvChange {
+interface EnvChange {
   readonly operation: 'replace' | 'delete' | 'reveal';
   readonly keys: readonly string[];
 }

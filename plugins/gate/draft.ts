@@ -4,7 +4,7 @@ import type { CompiledConfig } from './gate-config.js';
 
 export type Slot = GateStage['slot'];
 
-export interface Proposal {
+interface Proposal {
   readonly action: GateAction;
   readonly reason: string;
   readonly stage: string;
@@ -14,7 +14,7 @@ export interface Proposal {
 }
 
 /** An observation that a stage wants published. */
-export interface Emitted {
+interface Emitted {
   readonly stage: string;
   readonly observation: ObservationInput;
 }

@@ -65,7 +65,7 @@ export interface CompiledConfig {
 }
 
 /** Sessions by their key, or by the name under which messages are sent to them. */
-export interface SessionList {
+interface SessionList {
   has(sessionKey: string): boolean;
 }
 

@@ -11,7 +11,7 @@ import type { SessionView } from './stage-list.js';
 import { type DedupMemory, rememberContent } from './stages/dedup.js';
 import { exceedsHops, policy, settle } from './stages/policy.js';
 
-export interface GateDeps {
+interface GateDeps {
   readonly pipeline: GatePipeline;
   readonly dedup: DedupMemory;
   readonly config: () => CompiledConfig;
@@ -25,7 +25,7 @@ export interface GateDeps {
   readonly clock: () => number;
 }
 
-export interface Explained {
+interface Explained {
   readonly outcome: GateOutcome;
   readonly draft: Draft;
   readonly trace: readonly StageTrace[];

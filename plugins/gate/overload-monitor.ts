@@ -4,7 +4,7 @@ import type { GateConfig } from 'mortise/contracts/gate';
 const samplesOn = 2;
 const samplesOff = 4;
 
-export interface OverloadSample {
+interface OverloadSample {
   /** 0 to 1; above 1 while the platform's reserve is used. */
   readonly busRatio: number;
   readonly lagMs: number;

@@ -5,7 +5,7 @@ import type { StageState } from './stage-health.js';
 import { type Durations, type SessionView, StageList, type Step } from './stage-list.js';
 import type { DedupMemory } from './stages/dedup.js';
 
-export interface PipelineDeps {
+interface PipelineDeps {
   /** Stages of other plugins. */
   readonly contributed: Pipeline<'gate-stage'>;
   readonly dedup: DedupMemory;
@@ -17,7 +17,7 @@ export interface PipelineDeps {
 }
 
 /** One row of the list of stages. */
-export interface StageStatus {
+interface StageStatus {
   readonly key: string;
   readonly slot: Slot;
   readonly order: number;

@@ -7,7 +7,7 @@ const previewLength = 200;
 const previewSource = 2_000;
 
 /** One pool entry as the API shows it. */
-export interface PoolEntry {
+interface PoolEntry {
   readonly obs_id: string;
   readonly session_key: string;
   readonly obs_type: string;

@@ -35,7 +35,7 @@ const alertIntervalMs: Readonly<Record<AlertCode, number>> = {
 };
 
 /** Why the current content of the configuration file is not applied. */
-export interface ConfigError {
+interface ConfigError {
   /** RFC 3339. */
   readonly at: string;
   readonly message: string;

@@ -7,7 +7,7 @@ interface ErrorRow {
 }
 
 /** Every error of the knowledge base. Placeholders in braces are details. */
-export const kbErrors = {
+const kbErrors = {
   invalid_request: { status: 400, message: '{field} {problem}.' },
   invalid_query: { status: 400, message: 'The query {problem}.' },
   invalid_evidence_ref: {
@@ -75,7 +75,7 @@ export const kbErrors = {
   },
 } as const satisfies Record<string, ErrorRow>;
 
-export type KbErrorCode = keyof typeof kbErrors;
+type KbErrorCode = keyof typeof kbErrors;
 
 /** An error of the knowledge base with its row's status, sentence and hint. */
 export function kbError(
@@ -114,7 +114,7 @@ export function fromWireError({ code, message, status, details, hint }: WireErro
 }
 
 /** A database error without SQL or paths. */
-export function problemOf(error: unknown): string {
+function problemOf(error: unknown): string {
   const code = String((error as { code?: unknown }).code ?? '');
   if (/FULL|ENOSPC/.test(code)) return 'the disk is full';
   if (/BUSY|LOCKED/.test(code)) return 'another process has locked it';

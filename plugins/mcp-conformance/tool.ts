@@ -26,7 +26,7 @@ export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8
 export const wav = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
 /** A request to the client; `key` identifies its answer when the client repeats the call. */
-export interface Question {
+interface Question {
   readonly key?: string;
   readonly method: string;
   readonly params?: JsonObject;

@@ -29,7 +29,7 @@ interface SessionLog {
 }
 
 /** Where a client continues to read. */
-export interface StreamPlace {
+interface StreamPlace {
   readonly stream: string;
   readonly after: number;
   /** The stream has ended and no event follows. */

@@ -2,7 +2,7 @@ import { type Database, type Disposable, isJsonObject, type Logger } from 'morti
 import { member } from './wire/params.js';
 
 /** A notification from one process to the others. It is only a hint: the rows decide. */
-export type Signal =
+type Signal =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'cancel'; readonly id: string; readonly request: string }
   | { readonly kind: 'answer'; readonly id: string; readonly request: string }

@@ -27,7 +27,7 @@ export function accepted(value: string | undefined): Accepted {
   return { json, stream };
 }
 
-export interface ReplyOptions {
+interface ReplyOptions {
   readonly accept: Accepted;
   readonly version: string;
   /** The client of a session can resume the stream. */

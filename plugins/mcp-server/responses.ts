@@ -14,7 +14,7 @@ export interface HttpReply {
 }
 
 /** What surrounds a result or error. */
-export interface Envelope {
+interface Envelope {
   readonly idText: string | undefined;
   readonly mode: Mode;
   readonly correlationId: string;

@@ -11,7 +11,7 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-export interface Subscriber {
+interface Subscriber {
   /** The request id, which every message to it carries. */
   readonly id: unknown;
   readonly principal: string;

@@ -3,7 +3,7 @@ import { cosine, type EmbedderFacts, unitVectors } from 'mortise/contracts/text-
 import type { CallOptions, Database, Logger, MemoryBackendContext, MemoryHit, Points } from 'mortise/sdk';
 import { blend, readVectors, storeVectors } from './vectors.js';
 
-export interface RerankDeps {
+interface RerankDeps {
   readonly database: Database;
   readonly points: Points;
   readonly audit: AuditService;

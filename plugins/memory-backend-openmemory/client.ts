@@ -3,7 +3,7 @@ import { apiError, connectionFailed, type Effect, invalidResponse, noAddress, ti
 
 export type Headers = Readonly<Record<string, string>>;
 
-export interface ClientRequest {
+interface ClientRequest {
   readonly method: 'GET' | 'POST';
   /** Begins with a slash. */
   readonly path: string;
@@ -15,7 +15,7 @@ export interface ClientRequest {
 }
 
 /** A success, or a status that the caller expected. */
-export interface ClientResponse {
+interface ClientResponse {
   readonly status: number;
   /** Parsed JSON; undefined for an expected status with another body. */
   readonly body: unknown;

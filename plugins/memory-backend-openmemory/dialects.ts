@@ -1,7 +1,7 @@
 import type { JsonObject, MemoryItem, MemorySearch } from 'mortise/sdk';
 import { idOf, metadataOf, objectOf, tagsOf, userOf } from './memory-format.js';
 
-export type DialectName = 'search' | 'query';
+type DialectName = 'search' | 'query';
 
 /** One of the two HTTP interfaces: the form of its requests and responses. */
 export interface Dialect {

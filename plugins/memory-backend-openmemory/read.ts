@@ -5,7 +5,7 @@ import { apiError, invalidResponse } from './failure.js';
 import { idOf, memoryOf, objectOf, readMetadata, spaceOf } from './memory-format.js';
 import type { OpenMemoryServer } from './server.js';
 
-export interface SearchResult {
+interface SearchResult {
   readonly hits: readonly MemoryHit[];
   readonly unknownFilters: readonly string[];
 }

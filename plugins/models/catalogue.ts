@@ -25,7 +25,7 @@ export async function readCatalogue(shipped: string, extension: string | undefin
 }
 
 /** Members of the second catalogue override those of the first; models are merged by id. */
-export function extendCatalogue(base: Catalogue, extension: Catalogue): Catalogue {
+function extendCatalogue(base: Catalogue, extension: Catalogue): Catalogue {
   const merged = new Map(base);
   for (const [id, provider] of extension) {
     const known = merged.get(id);
@@ -52,7 +52,7 @@ async function readFileAs(path: string): Promise<Catalogue> {
 }
 
 /** Reads `{"providers": {<id>: {display_name?, adapter?, base_url?, default_model?, allow_unknown_models?, models?}}}`. */
-export function parseCatalogue(value: unknown): Catalogue {
+function parseCatalogue(value: unknown): Catalogue {
   const providers = isJsonObject(value) ? value.providers : undefined;
   if (!isJsonObject(providers)) throw new Error('it has no object "providers"');
   return new Map(

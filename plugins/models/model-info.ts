@@ -24,7 +24,7 @@ export interface ModelCapabilities {
 }
 
 /** The kinds of content that a model accepts or returns. */
-export type MediaFlags = Partial<Readonly<Record<(typeof media)[number], boolean>>>;
+type MediaFlags = Partial<Readonly<Record<(typeof media)[number], boolean>>>;
 
 const media = ['text', 'audio', 'image', 'video', 'pdf'] as const;
 

@@ -10,7 +10,7 @@ import type { StoredModels } from './provider-store.js';
 export type Adapters = ReadonlyMap<string, ProviderFacts>;
 
 /** Reads an environment variable, which is the default of a provider's setting. */
-export type ReadVariable = (name: string) => string | undefined;
+type ReadVariable = (name: string) => string | undefined;
 
 /** Variables that may belong to providers. */
 export interface ProviderVariables {
@@ -56,7 +56,7 @@ interface TableInput {
 export type DefaultLimits = Pick<ProviderSettings, 'timeout_ms' | 'idle_timeout_ms' | 'max_retries'>;
 
 /** The model of an unconfigured installation. */
-export const demoSlot: ModelSlot = { providerId: 'demo', model: 'demo-chat' };
+const demoSlot: ModelSlot = { providerId: 'demo', model: 'demo-chat' };
 
 /** Providers whose account may be the one in their adapter's configuration. */
 const accountOfAdapter: Readonly<Record<string, string>> = { 'openai-compatible': 'openai' };

@@ -198,7 +198,7 @@ export class ProviderStore {
 }
 
 /** One change of the stored data. */
-export interface ModelChange {
+interface ModelChange {
   readonly provider?: StoredProvider | undefined;
   /** Id of the provider whose row is removed. */
   readonly remove?: string | undefined;

@@ -2,7 +2,7 @@ import type { EnvelopeTemplate, JsonObject, ManifestMount, ManifestRoute, Plugin
 import { parse } from 'yaml';
 
 /** Part of a description: `paths` and `components.schemas` of one plugin, or the common base. */
-export interface Part {
+interface Part {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
   readonly components?: Readonly<Record<string, JsonObject>>;
   readonly [member: string]: unknown;

@@ -2,7 +2,7 @@ import { estimateTokens } from 'mortise/contracts/models';
 import { isJsonObject, type PromptLayer, promptLayer } from 'mortise/sdk';
 
 /** The members of a memory that the layer shows. */
-export interface RecalledMemory {
+interface RecalledMemory {
   readonly content: string;
   readonly kind: string | null;
   readonly space: string | null;

@@ -4,7 +4,7 @@ import type { Config } from './config.generated.js';
 import { toolGuidePaths } from './default-mode.js';
 
 export const codexRoot = 'prompts/codex/codex-rs/core';
-export const instructionsPath = `${codexRoot}/templates/model_instructions/gpt-5.2-codex_instructions_template.md`;
+const instructionsPath = `${codexRoot}/templates/model_instructions/gpt-5.2-codex_instructions_template.md`;
 export const personalityPath = `${codexRoot}/templates/personalities/gpt-5.2-codex_pragmatic.md`;
 export const instructionsLayer = 'codex_model_instructions_system';
 

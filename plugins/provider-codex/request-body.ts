@@ -2,7 +2,7 @@ import { objectOf, providerError, textOfMessage } from 'mortise/contracts/models
 import type { GenerateRequest, ModelContentPart, ModelMessage, ResponseFormat, ToolChoice } from 'mortise/sdk';
 import type { OpenAI } from 'openai';
 
-export type RequestBody = OpenAI.Responses.ResponseCreateParamsStreaming;
+type RequestBody = OpenAI.Responses.ResponseCreateParamsStreaming;
 type InputItem = OpenAI.Responses.ResponseInputItem;
 type InputContent = OpenAI.Responses.ResponseInputContent;
 

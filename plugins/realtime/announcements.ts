@@ -10,7 +10,7 @@ const pushBytes = 5_000;
 /** Pushes of one notification together, bytes: it holds 7,000. */
 const notificationBytes = 6_500;
 
-export interface AnnouncementDeps {
+interface AnnouncementDeps {
   readonly database: Pick<Database, 'dialect' | 'notify' | 'listen'>;
   readonly watchers: Watchers;
   readonly sessions: Pick<SessionsService, 'getTurn'>;

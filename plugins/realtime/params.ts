@@ -20,7 +20,7 @@ import { invalidParams, wireError } from './errors.js';
 const loneSurrogates = 'must not have lone surrogates';
 
 /** The channel of sessions that belong to the socket. */
-export const socketChannel = 'ws';
+const socketChannel = 'ws';
 
 /** The session of a request. A key that is bound to a user reaches only that user's sessions. */
 export function readSession(params: JsonObject, principal: Principal): SessionRef {

@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /** A question of a turn, or its end. Without the questions when they are too long for an announcement. */
-export interface Question extends Omit<InputRequestChange, 'questions'> {
+interface Question extends Omit<InputRequestChange, 'questions'> {
   readonly kind: 'question';
   readonly questions?: InputRequestChange['questions'];
 }

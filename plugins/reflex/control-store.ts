@@ -19,12 +19,12 @@ export type OverlayChange =
   | (Place & { readonly kind: 'expire'; readonly obsId: string });
 
 /** The rows of one change, written together. */
-export interface ControlWrite {
+interface ControlWrite {
   readonly entries: readonly ControlEntry[];
   readonly overlay?: OverlayChange | undefined;
 }
 
-export interface ControlStoreDeps {
+interface ControlStoreDeps {
   readonly database: Database;
   /** Whether overrides are stored at all. */
   readonly shared: boolean;

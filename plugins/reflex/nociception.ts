@@ -4,7 +4,7 @@ import type { GateControl } from 'mortise/contracts/gate';
 import type { Alert, Observation, ObservationInput } from 'mortise/sdk';
 import type { ExpiryDeps } from './expiries.js';
 
-export interface NociceptionDeps {
+interface NociceptionDeps {
   readonly conversation: Pick<ConversationService, 'coolDown' | 'endCooldown' | 'stats'>;
   readonly gate: Pick<GateControl, 'snapshot' | 'totals'>;
   readonly publish: (observation: ObservationInput) => void;
@@ -20,7 +20,7 @@ export interface NociceptionDeps {
   readonly after: ExpiryDeps['after'];
 }
 
-export interface PainTotals {
+interface PainTotals {
   readonly by_source: Readonly<Record<string, number>>;
   readonly by_severity: Readonly<Record<string, number>>;
   readonly by_session: Readonly<Record<string, number>>;

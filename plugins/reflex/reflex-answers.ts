@@ -19,7 +19,7 @@ export interface Modes {
   readonly force_low_model: boolean;
 }
 
-export interface Answer {
+interface Answer {
   readonly applied: readonly Applied[];
   readonly rejected: Rejected;
   readonly reason: string;

@@ -5,7 +5,7 @@ import { type Overlay, readOverlays } from './overlay-store.js';
 /** Polling interval of stored overrides, for missed notifications, milliseconds. */
 export const lookEveryMs = 5_000;
 
-export interface SharedOverlaysDeps {
+interface SharedOverlaysDeps {
   readonly database: Database;
   readonly adopt: (overlays: readonly Overlay[]) => void;
   /** Grows with every change that this process makes. */

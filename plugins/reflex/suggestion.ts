@@ -1,12 +1,12 @@
 import type { GateConfig, GateOverrideKey } from 'mortise/contracts/gate';
 import { isJsonObject } from 'mortise/sdk';
 
-export interface RejectedOverride {
+interface RejectedOverride {
   readonly key: string;
   readonly reason: 'agent_suggestion_disabled' | 'no_allowed_overrides' | 'invalid_value' | 'cooldown';
 }
 
-export interface JudgedSuggestion {
+interface JudgedSuggestion {
   readonly allowed: readonly { readonly key: GateOverrideKey; readonly value: boolean }[];
   readonly rejected: readonly RejectedOverride[];
   /** The reason of the whole suggestion when nothing is allowed. */

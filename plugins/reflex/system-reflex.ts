@@ -8,7 +8,7 @@ import { type Overlay, overlayName } from './overlay-store.js';
 import { type AnswersDeps, type Applied, type Modes, ReflexAnswers, type Rejected } from './reflex-answers.js';
 import { judgeSuggestion, readTtl } from './suggestion.js';
 
-export interface SystemReflexDeps extends AnswersDeps {
+interface SystemReflexDeps extends AnswersDeps {
   readonly gate: Pick<GateControl, 'snapshot' | 'updateOverrides' | 'removeOverride'>;
   readonly store: Pick<ControlStore, 'room' | 'add' | 'pending'>;
   readonly counted: (action: ControlAction, accepted: boolean) => void;

@@ -39,7 +39,7 @@ interface BootstrapRequest {
 }
 
 /** A bootstrap whose turn runs. */
-export interface RunningBootstrap {
+interface RunningBootstrap {
   readonly stream: boolean;
   readonly pipe: TurnPipe;
   readonly answer: Promise<TurnAnswer>;

@@ -10,7 +10,7 @@ import { applyMutation } from './mutations/apply-mutation.js';
 import { type MutationDeps, previewMutation } from './mutations/preview-mutation.js';
 import { type SessionModelDeps, setSessionModel } from './session-model.js';
 
-export type SelfOpsDeps = BootstrapDeps & SessionModelDeps & MutationDeps;
+type SelfOpsDeps = BootstrapDeps & SessionModelDeps & MutationDeps;
 
 /** The four operations, for routes, commands and the tool alike. */
 export interface SelfOps {

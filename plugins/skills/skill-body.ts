@@ -27,7 +27,7 @@ export function readSkillBody(body: unknown): SkillContent {
   };
 }
 
-export function isSkillName(name: unknown): name is string {
+function isSkillName(name: unknown): name is string {
   return typeof name === 'string' && [...name].length <= maxNameLength && skillName.test(name);
 }
 

@@ -29,7 +29,7 @@ function windowBorder(text: string, start: number): number {
 }
 
 /** Returns the word borders in a run of segmented characters, including its end. Runs must be requested in order. */
-export type WordBorders = (start: number, end: number) => readonly number[];
+type WordBorders = (start: number, end: number) => readonly number[];
 
 /**
  * Returning a segment costs more than finding it, so only segments within the runs are requested: each time the one

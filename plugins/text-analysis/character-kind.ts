@@ -32,7 +32,7 @@ function makePage(number: number): Uint8Array {
 }
 
 /** The kind of a code point, for code points 0 to 0x10FFFF. */
-export function kindOf(codePoint: number): number {
+function kindOf(codePoint: number): number {
   const page = pages[codePoint >> 8] ?? makePage(codePoint >> 8);
   return page[codePoint & 255] ?? SEPARATOR;
 }

@@ -5,7 +5,7 @@ import type { BackgroundRuns } from './background-runs.js';
 import { subAgentError } from './errors.js';
 import type { AgentRef, SubAgents } from './sub-agents.js';
 
-export interface AgentToolDeps {
+interface AgentToolDeps {
   readonly agents: SubAgents;
   readonly runs: BackgroundRuns;
   readonly sessions: SessionsService;

@@ -4,7 +4,7 @@ import type { SessionsService } from 'mortise/contracts/sessions';
 import type { CallContext, Logger } from 'mortise/sdk';
 import type { AgentRef, ClaimedRun, SubAgents } from './sub-agents.js';
 
-export interface RunDeps {
+interface RunDeps {
   readonly turns: TurnService;
   readonly sessions: SessionsService;
   readonly agents: SubAgents;

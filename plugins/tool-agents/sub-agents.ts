@@ -8,17 +8,17 @@ export interface AgentRef {
   readonly agentId: string;
 }
 
-export interface NewSubAgent extends AgentRef {
+interface NewSubAgent extends AgentRef {
   readonly session: SessionRef;
   readonly sessionKey: string;
   readonly promptMode: string;
   readonly collaborationMode: string | undefined;
 }
 
-export type SubAgentStatus = 'idle' | 'running' | 'failed';
+type SubAgentStatus = 'idle' | 'running' | 'failed';
 
 /** A sub-agent as tools show it. */
-export interface SubAgent {
+interface SubAgent {
   readonly agent_id: string;
   readonly session_id: string;
   readonly user_id: string;

@@ -8,7 +8,7 @@ export interface BrowserItem {
   readonly timeout_seconds?: number;
 }
 
-export interface BrowserDeps {
+interface BrowserDeps {
   readonly agentDir: string;
   readonly fetch: GuardedFetch;
   /** The environment of the agent. */

@@ -50,7 +50,7 @@ async function editOne(item: EditItem, texts: Map<string, string>, files: Worksp
 }
 
 /** The text of a file; undefined when there is none. */
-export async function existing(path: string, files: WorkspaceFiles): Promise<string | undefined> {
+async function existing(path: string, files: WorkspaceFiles): Promise<string | undefined> {
   try {
     return (await files.readText(path, 'write')).text;
   } catch (error) {

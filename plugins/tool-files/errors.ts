@@ -15,7 +15,7 @@ const sentences = {
   not_utf8: 'target file is not UTF-8 text: convert it to UTF-8 first',
 } as const;
 
-export type InputProblem = keyof typeof sentences;
+type InputProblem = keyof typeof sentences;
 
 export function inputError(problem: InputProblem, details?: Readonly<Record<string, unknown>>): MortiseError {
   return invalidInput(sentences[problem], details);

@@ -4,7 +4,7 @@ import type { WorkspaceFiles } from 'mortise/contracts/tool-files';
 import { inputError } from './errors.js';
 import { linesOf } from './lines.js';
 
-export const maxLines = 400;
+const maxLines = 400;
 
 export interface ViewItem {
   readonly path: string;

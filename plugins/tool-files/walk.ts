@@ -35,7 +35,7 @@ export async function walk(path: string, files: WorkspaceFiles, signal: AbortSig
   return { start, isFile: false, files: found, truncated: false };
 }
 
-export interface Walked {
+interface Walked {
   readonly start: string;
   readonly isFile: boolean;
   readonly files: readonly string[];

@@ -2,7 +2,7 @@ import type { AuditService } from 'mortise/contracts/logbook';
 import { type CallContext, type Database, MortiseError } from 'mortise/sdk';
 import { hashOf, type McpDefinition, pinned } from './definition.js';
 
-export interface PinnedTool {
+interface PinnedTool {
   readonly server: string;
   readonly tool: string;
   /** A tool that differs from what was accepted is withheld. */

@@ -17,7 +17,7 @@ export interface ServerDeps {
   readonly signal: AbortSignal;
 }
 
-export type ServerState = 'connecting' | 'connected' | 'unreachable';
+type ServerState = 'connecting' | 'connected' | 'unreachable';
 
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;

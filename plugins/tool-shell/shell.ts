@@ -18,7 +18,7 @@ export interface ShellDeps {
   readonly environment: () => Readonly<Record<string, string>>;
 }
 
-export interface CommandRequest extends ShellChoice {
+interface CommandRequest extends ShellChoice {
   readonly command: string;
   readonly cwd?: string | undefined;
   readonly tty?: boolean | undefined;

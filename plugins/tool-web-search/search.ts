@@ -24,7 +24,7 @@ interface Account {
   readonly key: string;
 }
 
-export interface SearchDeps {
+interface SearchDeps {
   readonly fetch: GuardedFetch;
   /** The default one first. */
   readonly accounts: readonly Account[];

@@ -16,7 +16,7 @@ interface SearchRequest {
 }
 
 /** How a search service is asked, and where its answer holds the results. */
-export interface SearchService {
+interface SearchService {
   request(account: { readonly baseUrl: string; readonly key: string }, query: string, count: number): SearchRequest;
   results(answer: JsonObject): readonly SearchResult[];
   /** How many results there are in all, where the service says so. */

@@ -1,5 +1,5 @@
 /** The languages of the UI. Errors of the server stay in its own. */
-export const locales = ['en-US', 'zh-CN'] as const;
+const locales = ['en-US', 'zh-CN'] as const;
 export type Locale = (typeof locales)[number];
 
 const english = {

@@ -16,7 +16,7 @@ import { isPlainPath, type TextFiles } from './text-files.js';
 import { checkRight } from './workspace.js';
 
 /** Everything that people have configured. A section whose plugin is not active is absent. */
-export interface WorkspaceExport {
+interface WorkspaceExport {
   readonly version: 'v1';
   readonly skills?: Readonly<Record<string, unknown>>;
   readonly config: {

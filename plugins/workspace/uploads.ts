@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 const unfinished = '.unfinished-';
 
 /** A stored upload. */
-export interface Upload {
+interface Upload {
   /** Absolute path. */
   readonly path: string;
   /** The name that the caller gave, cleaned. */
@@ -78,7 +78,7 @@ export class Uploads {
 }
 
 /** A name that is safe on every file system. */
-export function uploadName(given: string): string {
+function uploadName(given: string): string {
   const base = basename(given.replaceAll('\\', '/'));
   const kept = base.replaceAll(' ', '_').replaceAll(/[^A-Za-z0-9._-]/g, '');
   const trimmed = kept.replace(/^[._-]+/, '').slice(0, maxNameLength);

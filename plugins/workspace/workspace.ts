@@ -7,7 +7,7 @@ import { workspaceError } from './errors.js';
 import { need, type Parts } from './parts.js';
 import { isPlainPath, type TextFiles } from './text-files.js';
 
-export interface WorkspaceDeps {
+interface WorkspaceDeps {
   readonly parts: Parts;
   readonly texts: TextFiles;
   readonly audit: AuditService;
@@ -15,7 +15,7 @@ export interface WorkspaceDeps {
   readonly refused: (refusal: Refusal) => void;
 }
 
-export interface ListedFile {
+interface ListedFile {
   readonly path: string;
   readonly kind: 'config' | 'skill';
   /** Bytes, with masked secrets. */

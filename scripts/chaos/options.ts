@@ -18,7 +18,7 @@ export interface ChaosRun {
   readonly onKill?: (killed: number) => void;
 }
 
-export interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
+interface ChaosOptions extends Pick<ChaosRun, 'kills' | 'seed' | 'life'> {
   /** Servers to stop while calls are in flight; then no process is killed unless `--kills` is given too. */
   readonly stops: number;
   /** The kills are distributed over all of them. */

@@ -57,7 +57,7 @@ async function verifyChain(folder: string, settings: ServerProcessOptions): Prom
 }
 
 /** The state after the last kill, with a backend without faults. */
-export interface Settling {
+interface Settling {
   readonly servers: readonly ServerProcess[];
   readonly settings: ServerProcessOptions;
   readonly database: DatabaseReader;

@@ -3,7 +3,7 @@ import type { Violation } from './checker/evidence.js';
 import type { Stage } from './stage/open-stage.js';
 
 /** Checks the invariants after every few kills, under load. */
-export interface InvariantWatch {
+interface InvariantWatch {
   died(): void;
   /** @returns the number of checks, and the violations */
   end(): Promise<{ readonly checks: number; readonly violations: readonly Violation[] }>;

@@ -3,7 +3,7 @@ import { brokenRules, isAcceptable } from './invariants.js';
 import { openSessions, question, type Stage } from './stage.js';
 import { WorkerProcess } from './worker-process.js';
 
-export interface Kills {
+interface Kills {
   readonly kills: number;
   /** Turns that were running when their process was killed. */
   readonly interrupted: number;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSessions, question, type Stage, sessionOf } from './stage.js';
 
-export interface Renewals {
+interface Renewals {
   readonly turns: number;
   readonly ttlSeconds: number;
   /** Turns that lost their session although their claim was valid. */

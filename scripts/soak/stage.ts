@@ -12,7 +12,7 @@ import {
   temporaryPath,
 } from '../../core/sdk/testing/index.js';
 
-export type Dialect = 'sqlite' | 'postgres';
+type Dialect = 'sqlite' | 'postgres';
 
 /** A database shared by several processes, and direct access to its tables. */
 export interface Stage {

@@ -5,7 +5,7 @@ import { openProxy } from './tcp-proxy.js';
 import type { Outcomes } from './worker.js';
 import { WorkerProcess } from './worker-process.js';
 
-export interface StaleWrites {
+interface StaleWrites {
   readonly fault: string;
   /** Writes of owners that have lost their session. */
   readonly stale: number;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** A TCP proxy to a server whose connections can be interrupted. */
-export interface Proxy {
+interface Proxy {
   readonly port: number;
   /** Closes all connections, and refuses new ones. */
   interrupt(): void;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { packageProgram } from './command.js';
 
 /** One check in the suite's `checks.json`. */
-export interface Check {
+interface Check {
   readonly id: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   readonly description: string;

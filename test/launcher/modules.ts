@@ -12,7 +12,7 @@ export interface Progress {
   step<T>(doing: string, work: () => Promise<T>): Promise<T>;
 }
 
-export interface ServerEnd {
+interface ServerEnd {
   readonly code: number | null;
   readonly signal: string | null;
 }

@@ -4,7 +4,7 @@ import { dirname, join, posix, relative, sep } from 'node:path';
 import { type Import, readImports } from './read-imports.js';
 import { exclusivePackages, ownNames, type Room, rooms } from './rooms.js';
 
-export interface LayerReport {
+interface LayerReport {
   /** Number of checked files. */
   readonly files: number;
   /** One line per violation: its place and reason. */

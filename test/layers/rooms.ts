@@ -112,7 +112,7 @@ export const ownNames: Readonly<Record<string, string>> = {
 };
 
 /** An npm package that only some rooms may import. */
-export interface ExclusivePackage {
+interface ExclusivePackage {
   /** A name, or a prefix when it ends in an asterisk. */
   readonly packages: readonly string[];
   /** Names of rooms, or one plugin by its folder. */

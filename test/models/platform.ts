@@ -22,7 +22,7 @@ export interface ModelPlatform {
   stop(): Promise<void>;
 }
 
-export interface AskedBody {
+interface AskedBody {
   readonly model: string;
   readonly stream?: boolean;
   readonly messages: readonly {
@@ -34,7 +34,7 @@ export interface AskedBody {
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
-export const socketSession: SessionRef = { channel: 'ws', userId: 'local', sessionId: 'main' };
+const socketSession: SessionRef = { channel: 'ws', userId: 'local', sessionId: 'main' };
 export const httpSession: SessionRef = { channel: 'console', userId: 'u1', sessionId: 's1' };
 
 /** The platform as shipped, switched to the adapter for chat completions by its environment alone. */

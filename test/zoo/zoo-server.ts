@@ -14,7 +14,7 @@ const links: Readonly<Record<string, string>> = {
   'entry-linked-outside/linked.js': 'healthy/index.js',
 };
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }
@@ -32,7 +32,7 @@ export interface ZooServer {
   stop(): Promise<void>;
 }
 
-export interface ZooOptions {
+interface ZooOptions {
   /** Plugins of the zoo that are copied into the plugins folder. */
   readonly plugins: readonly string[];
   /** Enabled plugins; all when absent. */

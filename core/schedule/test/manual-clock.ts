@@ -1,7 +1,7 @@
 import type { Clock } from '../scheduler.js';
 
 /** A clock that a test advances by hand. */
-export interface ManualClock extends Clock {
+interface ManualClock extends Clock {
   /** Advances and runs what falls due in order; waits for the promises of each step. */
   advance(ms: number): Promise<void>;
 }

@@ -12,7 +12,7 @@ export function made(
   return { manifest: { key, ...manifest }, definition: { key, register() {}, ...definition } };
 }
 
-export interface Answer<T> {
+interface Answer<T> {
   readonly status: number;
   readonly body: T;
 }

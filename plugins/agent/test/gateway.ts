@@ -51,7 +51,7 @@ export async function openGateway(
   };
 }
 
-export interface ShownTurn {
+interface ShownTurn {
   readonly turn_id: string;
   readonly chat_id: string;
   readonly status: string;

@@ -7,7 +7,7 @@ export interface ResumePoint {
   readonly sequence: number;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly url: URL;
   readonly token: string;
   readonly intents: number;
@@ -25,7 +25,7 @@ export interface ConnectionOptions {
 }
 
 /** What the end of a connection means for the next one. */
-export type EndKind =
+type EndKind =
   /** The session can be resumed. */
   | 'lost'
   /** QQ asked for a new connection. */

@@ -21,7 +21,7 @@ export interface QqEvent {
 }
 
 /** Why an event is not answered. */
-export type IgnoredReason = 'empty_text' | 'bot_author';
+type IgnoredReason = 'empty_text' | 'bot_author';
 
 const typesOfEvents: Readonly<Record<string, TargetType>> = {
   C2C_MESSAGE_CREATE: 'c2c',

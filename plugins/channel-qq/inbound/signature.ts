@@ -15,7 +15,7 @@ function keyOf(clientSecret: string): KeyObject {
   return createPrivateKey({ key: Buffer.concat([privateKeyPrefix, seed]), format: 'der', type: 'pkcs8' });
 }
 
-export interface SignedBytes {
+interface SignedBytes {
   /** Hex. */
   readonly signature: string;
   /** Unix seconds, as sent. */

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { JsonObject } from 'mortise/sdk';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-export interface SentMessage {
+interface SentMessage {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly body: JsonObject;
 }
 
 /** A connected bot, as the platform sees it. */
-export interface FakeConnection {
+interface FakeConnection {
   /** Frames of the bot, in order. */
   readonly frames: JsonObject[];
   readonly socket: WebSocket;

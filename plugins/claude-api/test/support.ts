@@ -37,7 +37,7 @@ export function say(text: string, more: object = {}) {
   return { model: 'scripted/m', max_tokens: 64, messages: [{ role: 'user', content: text }], ...more };
 }
 
-export interface ClaudeEvent {
+interface ClaudeEvent {
   readonly type: string;
   readonly [member: string]: unknown;
 }

@@ -19,7 +19,7 @@ import { cutText } from '../observation/payload.js';
 import { isText } from '../observation/read-members.js';
 import { RecentIds } from './recent-ids.js';
 
-export interface InputAdaptersDeps {
+interface InputAdaptersDeps {
   readonly points: Points;
   readonly publish: (observation: ObservationInput, adapter: string) => PublishResult;
   readonly emit: (alert: Alert) => void;

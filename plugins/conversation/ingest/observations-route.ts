@@ -39,7 +39,7 @@ type Accepted =
   | { readonly status: 'duplicate'; readonly obs_id: string };
 
 /** The response to one observation, or to a batch. */
-export interface TakenObservations {
+interface TakenObservations {
   /** HTTP status. */
   readonly status: 200 | 202;
   readonly body: object;

@@ -31,7 +31,7 @@ const hex32 = /^[0-9a-f]{32}$/;
 const correlation = /^corr-[0-9a-f]{16}$/;
 const noTags: readonly never[] = Object.freeze([]);
 
-export type ReadObservation =
+type ReadObservation =
   | { readonly ok: true; readonly observation: Observation }
   | { readonly ok: false; readonly errors: readonly ObservationError[] };
 

@@ -15,9 +15,9 @@ import { Cooldowns } from '../cooldowns.js';
 import type { Unhandled } from '../drain.js';
 import { type EgressAdapter, EgressHub } from '../egress/egress-hub.js';
 
-export type Handle = (observation: Observation, ctx: HandlerContext) => Promise<unknown>;
+type Handle = (observation: Observation, ctx: HandlerContext) => Promise<unknown>;
 
-export interface TestConversation {
+interface TestConversation {
   readonly conversation: Conversation;
   readonly cooldowns: Cooldowns;
   readonly alerts: { readonly code: AlertCode; readonly session: string | undefined }[];

@@ -1,7 +1,7 @@
 import { cronError } from '../errors.js';
 
 /** The accepted values of one field, with the nearest one to each value. */
-export interface FieldValues {
+interface FieldValues {
   /** Ascending, without duplicates. */
   readonly values: readonly number[];
   /** By value: the smallest accepted value from it on; -1 for none. */

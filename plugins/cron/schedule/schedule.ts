@@ -7,7 +7,7 @@ import { parseInterval } from './interval.js';
 import { zoneOf } from './zone.js';
 
 /** A schedule that was read. */
-export type Schedule = { readonly kind: 'interval'; readonly seconds: number } | ({ readonly kind: 'cron' } & CronPlan);
+type Schedule = { readonly kind: 'interval'; readonly seconds: number } | ({ readonly kind: 'cron' } & CronPlan);
 
 /** The slots of a schedule that has been active since `from`; epoch milliseconds, whole seconds, all after `from`. */
 export interface SlotSeries {

@@ -174,7 +174,7 @@ export function releaseWaiting(jobId: string): BatchStatement {
 }
 
 /** Members of a new run. */
-export type QueuedRun = Pick<
+type QueuedRun = Pick<
   RunRow,
   'run_id' | 'job_id' | 'scheduled_at' | 'trigger' | 'attempt' | 'idempotency_key' | 'not_before' | 'queued_at'
 > & {

@@ -7,7 +7,7 @@ import type { StartedRun } from './start-runs.js';
 type HoldDeps = Pick<CronDeps, 'database' | 'clock' | 'leaseMs' | 'instances'>;
 
 /** Whether a run that this process holds was cancelled elsewhere, and why. */
-export interface Renewed {
+interface Renewed {
   readonly runId: string;
   readonly cancelReason: string | null;
 }

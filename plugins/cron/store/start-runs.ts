@@ -20,7 +20,7 @@ export interface StartedRun {
   readonly leasedUntil: number;
 }
 
-export interface StartOutcome {
+interface StartOutcome {
   readonly started: readonly StartedRun[];
   /** Runs that ended because all leases of their job are taken. */
   readonly busy: readonly RunRow[];

@@ -39,7 +39,7 @@ function ownerOf({ id, actor, spaces, claims, authenticated }: Principal): Princ
   };
 }
 
-export interface SaveOptions extends TransactionOption {
+interface SaveOptions extends TransactionOption {
   /** Who saves it, and whom its runs work for from now on. */
   readonly principal: Principal;
   /**
@@ -215,7 +215,7 @@ export function deleteJob(
 }
 
 /** The job that always exists. */
-export const defaultJob: CronJobSpec = {
+const defaultJob: CronJobSpec = {
   id: defaultJobId,
   name: '你好文本任务',
   enabled: false,

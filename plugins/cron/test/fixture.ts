@@ -13,7 +13,7 @@ import { saveJob } from '../store/write-jobs.js';
 import { textJob } from './platform.js';
 
 /** A clock that a test sets. Monotonic time advances only with it, and never goes back. */
-export class TestClock implements Clock {
+class TestClock implements Clock {
   #now: number;
   #passed = 0;
 

@@ -42,7 +42,7 @@ interface Fields {
   readonly weekDays: ReadonlySet<number> | undefined;
 }
 
-export interface SlotCase {
+interface SlotCase {
   readonly schedule: CronSchedule;
   readonly after: number;
   readonly fields: Fields;

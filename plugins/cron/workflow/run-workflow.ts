@@ -21,7 +21,7 @@ const maxInputBytes = 4_096;
 const maxOutputBytes = 65_536;
 
 /** What a workflow needs of its run. */
-export interface WorkflowRun {
+interface WorkflowRun {
   readonly spec: CronJobSpec;
   readonly runId: string;
   readonly trigger: CronTrigger;

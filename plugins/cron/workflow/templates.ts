@@ -33,7 +33,7 @@ const maxDepth = 32;
 const single = /^\{\{-?\s*((?:(?!\{\{|\}\}).)+?)\s*-?\}\}$/s;
 
 /** What templates may read. */
-export interface TemplateScope {
+interface TemplateScope {
   /** Outputs of earlier nodes, by node id. */
   readonly nodes: Readonly<Record<string, unknown>>;
   readonly prev: { readonly status: string; readonly reply: string };

@@ -76,7 +76,7 @@ function onnxModel(vectors: readonly (readonly number[])[], input: string): Uint
 }
 
 /** The words of the tiny model with their vectors; other words have the vector of `[UNK]`. */
-export const words: Readonly<Record<string, readonly number[]>> = {
+const words: Readonly<Record<string, readonly number[]>> = {
   '[UNK]': [0.1, 0.1, 0.1],
   harbour: [1, 0, 0],
   ship: [0, 1, 0],

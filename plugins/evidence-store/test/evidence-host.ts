@@ -3,14 +3,14 @@ import type { Database } from 'mortise/sdk';
 import { createTestHost, databaseProbe, type TestHost, type TestHostOptions } from 'mortise/sdk/testing';
 
 /** Row counts of what an upload makes. */
-export interface Counts {
+interface Counts {
   readonly items: number;
   readonly attachments: number;
   readonly audits: number;
 }
 
 /** The answer of a tool call over MCP: its result, or the error that it could not answer with one. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly result: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
   readonly error: { readonly code: number; readonly data: Readonly<Record<string, unknown>> } | undefined;

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type ObjectFault =
+type ObjectFault =
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'reset' }
   | { readonly kind: 'truncate' };

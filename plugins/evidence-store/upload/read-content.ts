@@ -18,7 +18,7 @@ export interface Refusal {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-export interface MediaType {
+interface MediaType {
   /** Lower case, such as `text/plain`. */
   readonly essence: string;
   /** It has the parameter `base64`, as in a data URI. */

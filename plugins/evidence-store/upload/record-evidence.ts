@@ -33,7 +33,7 @@ export interface WrittenEvidence {
 }
 
 /** The owner of evidence. */
-export interface Owner {
+interface Owner {
   /** Null when there is no actor, or the actor is not an active user. */
   readonly userId: string | null;
   /** The user is created with the evidence. */
@@ -64,7 +64,7 @@ export async function findOwner(
 }
 
 /** The outcome of an upload, as its audit row records it. */
-export interface UploadOutcome {
+interface UploadOutcome {
   readonly action: 'allow' | 'reject';
   readonly reason: string;
   readonly content: Content | null;

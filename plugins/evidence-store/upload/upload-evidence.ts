@@ -20,7 +20,7 @@ import {
 import { type UploadFailure, uploadFailure } from './upload-error.js';
 import { checkUploadRequest, readUploadRequest, type UploadRequest, unknownArguments } from './upload-request.js';
 
-export interface UploadSuccess {
+interface UploadSuccess {
   readonly ok: true;
   readonly item_id: number;
   readonly attachment_id: number;

@@ -1,4 +1,4 @@
-import type { GateConfig, GateOutcome, GateSnapshot, SessionState } from 'mortise/contracts/gate';
+import type { GateConfig, GateOutcome, SessionState } from 'mortise/contracts/gate';
 import {
   type Alert,
   type GateStage,
@@ -15,7 +15,7 @@ import { DedupMemory } from '../stages/dedup.js';
 
 export type Patch = { readonly [member: string]: unknown };
 
-export interface TestGate {
+interface TestGate {
   readonly gate: Gate;
   readonly pipeline: GatePipeline;
   readonly snapshots: Snapshots;
@@ -129,10 +129,6 @@ export function says(text: string, fields: Partial<Observation> = {}): Observati
 
 export function pools(outcome: GateOutcome): readonly string[] {
   return outcome.ingest.map(({ pool }) => pool);
-}
-
-export function snapshotOf(config: GateConfig): GateSnapshot {
-  return { revision: 1, base_sha256: null, loaded_at: '', config, base: config.overrides, layers: [] };
 }
 
 function merged(base: Patch, patch: Patch): Patch {

@@ -88,7 +88,7 @@ function marked({ snippet: { text, marks } }: Hit): readonly TextSpan[] {
 }
 
 /** The parts of a score under their field names, one per line. */
-export function formatExplanation(explanation: NonNullable<Hit['explanation']>): readonly string[] {
+function formatExplanation(explanation: NonNullable<Hit['explanation']>): readonly string[] {
   const { matched_terms: matched, term_frequencies: frequencies, parts } = explanation;
   const lines = [
     `matched_terms: ${plain(matched.map((term) => `${term} (${frequencies[term] ?? 0})`).join(', '))}`,

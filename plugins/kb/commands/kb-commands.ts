@@ -23,7 +23,7 @@ import {
 import { repos } from './repos-command.js';
 import { createWatchCommand } from './watch-command.js';
 
-export interface CommandDeps {
+interface CommandDeps {
   readonly kb: KbService;
   readonly plugins: PluginControl;
   readonly host: Pick<StartHost, 'every' | 'own'>;

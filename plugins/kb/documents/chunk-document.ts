@@ -25,7 +25,7 @@ export interface Chunk {
   readonly tokens: number;
 }
 
-export interface DocumentText {
+interface DocumentText {
   readonly repo: string;
   readonly path: string;
   readonly text: string;

@@ -1,5 +1,5 @@
 /** The text of a file, or why it is not indexed. */
-export type Decoded =
+type Decoded =
   | { readonly text: string }
   | { readonly reason: 'binary' }
   | { readonly reason: 'invalid_utf8'; readonly offset: number };

@@ -9,7 +9,7 @@ export interface DocTypeRule {
 }
 
 /** The type of documents that no rule matches. */
-export const defaultDocType = 'default';
+const defaultDocType = 'default';
 
 /** Finds the type of a document by its path; the first rule that matches decides. */
 export function createDocTypes(rules: readonly DocTypeRule[]): {

@@ -1,5 +1,5 @@
 /** The citation of a chunk: `kb:<chunk_id>:<path>#L<start>-L<end>`. */
-export interface EvidenceRef {
+interface EvidenceRef {
   readonly chunkId: string;
   readonly path: string;
   readonly startLine: number;

@@ -27,7 +27,7 @@ export interface Evaluation {
 }
 
 /** The answer to one query of a set. */
-export interface SetAnswer {
+interface SetAnswer {
   readonly query: string;
   /** Grades by document. */
   readonly judged: readonly (readonly [document: string, grade: number])[];

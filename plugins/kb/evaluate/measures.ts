@@ -7,7 +7,7 @@ export interface Measures {
 }
 
 /** Normalised discounted cumulative gain: the grade is the gain, log2(rank + 1) the discount. */
-export function ndcg(ranked: readonly string[], judged: Judgements, k: number): number {
+function ndcg(ranked: readonly string[], judged: Judgements, k: number): number {
   const gain = (grades: readonly number[]): number =>
     grades.slice(0, k).reduce((sum, grade, index) => sum + grade / Math.log2(index + 2), 0);
   const ideal = gain([...judged.values()].sort((a, b) => b - a));
@@ -15,13 +15,13 @@ export function ndcg(ranked: readonly string[], judged: Judgements, k: number): 
 }
 
 /** One over the rank of the first relevant document within the first k. */
-export function reciprocalRank(ranked: readonly string[], judged: Judgements, k: number): number {
+function reciprocalRank(ranked: readonly string[], judged: Judgements, k: number): number {
   const at = ranked.slice(0, k).findIndex((id) => (judged.get(id) ?? 0) > 0);
   return at < 0 ? 0 : 1 / (at + 1);
 }
 
 /** The share of the relevant documents within the first k. */
-export function recall(ranked: readonly string[], judged: Judgements, k: number): number {
+function recall(ranked: readonly string[], judged: Judgements, k: number): number {
   const relevant = [...judged].filter(([, grade]) => grade > 0);
   const first = new Set(ranked.slice(0, k));
   return relevant.length === 0 ? 0 : relevant.filter(([id]) => first.has(id)).length / relevant.length;

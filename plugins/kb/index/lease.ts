@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 
 /** The right to refresh one repo, held by at most one process. */
-export interface RepoLease {
+interface RepoLease {
   /** Extends the lease. @returns false when another process has taken it */
   renew(): boolean;
   release(): void;

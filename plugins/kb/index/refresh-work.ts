@@ -50,12 +50,12 @@ export interface KnownSource {
 const racyMs = 2_000;
 
 /** What has to be written for one file. */
-export type Change =
+type Change =
   | { readonly kind: 'touch'; readonly id: number; readonly facts: SourceFacts; readonly isShown: boolean }
   | { readonly kind: 'write'; readonly facts: SourceFacts; readonly document: ReturnType<typeof prepareDocument> }
   | { readonly kind: 'fail'; readonly facts: SourceFacts; readonly outcome: Extract<ReadOutcome, { ok: false }> };
 
-export interface WorkDeps {
+interface WorkDeps {
   readonly config: RepoConfig;
   readonly analysis: TextAnalysis;
   readonly writer: SourceWriter;

@@ -16,7 +16,7 @@ export interface RepairOptions {
 }
 
 /** One check: how much it found, how much of that was repaired, and what to do. */
-export interface RepairCheck {
+interface RepairCheck {
   readonly name: string;
   readonly found: number;
   readonly repaired: number;

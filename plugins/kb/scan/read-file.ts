@@ -4,7 +4,7 @@ import { decodeBytes } from '../documents/decode-bytes.js';
 import type { SourceProblem } from '../index/write-source.js';
 
 /** A file as it was read, unchanged while reading. */
-export interface ReadFile {
+interface ReadFile {
   readonly stats: BigIntStats;
   readonly fileHash: string;
   readonly text: string;

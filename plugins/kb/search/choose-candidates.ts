@@ -12,7 +12,7 @@ import { hasPhrase } from './word-order.js';
 const maxPhraseChecks = 5_000;
 
 /** What the choice depends on. */
-export interface CandidateDeps {
+interface CandidateDeps {
   readonly repo: RepoSnapshot;
   readonly terms: readonly ScoredTerm[];
   readonly wanted: IndexSearch;

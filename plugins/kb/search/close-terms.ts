@@ -1,5 +1,5 @@
 /** A known term that is close to one that occurs nowhere. */
-export interface CloseTerm {
+interface CloseTerm {
   readonly term: string;
   readonly df: number;
 }
@@ -61,7 +61,7 @@ function commonPrefix(one: string, other: string): number {
 }
 
 /** Levenshtein distance, or more than `limit` as soon as that is certain. */
-export function editDistance(one: string, other: string, limit: number): number {
+function editDistance(one: string, other: string, limit: number): number {
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {
     const current = [row];

@@ -33,7 +33,7 @@ export interface StoredChunk {
   readonly content_hash: Uint8Array;
 }
 
-export type ReadChunk = { get(bindings?: readonly unknown[]): object | undefined };
+type ReadChunk = { get(bindings?: readonly unknown[]): object | undefined };
 
 /** By score; ties by repo, path and start line. */
 export function createOrder(readChunk: ReadChunk): (a: Found, b: Found) => number {
@@ -134,7 +134,7 @@ export function toHit(
 }
 
 /** Whether the file is no longer the one that was indexed. */
-export function isStale({ root }: Pick<RepoSnapshot, 'root'>, source: SourceRow): boolean {
+function isStale({ root }: Pick<RepoSnapshot, 'root'>, source: SourceRow): boolean {
   if (source.isStale) return true;
   try {
     const stats = statSync(join(root, source.path), { bigint: true });

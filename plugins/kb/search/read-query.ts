@@ -5,7 +5,7 @@ import { isSegmented, ranking } from './ranking.js';
 import type { RepoSnapshot } from './repo-snapshot.js';
 
 /** A term of the query that some repo has. */
-export interface QueryTerm extends Omit<ScoredTerm, 'id'> {
+interface QueryTerm extends Omit<ScoredTerm, 'id'> {
   /** The text of its word in the query. */
   readonly word: string;
 }

@@ -20,14 +20,14 @@ export interface SourceRow {
 }
 
 /** The chunks with a term. */
-export interface Postings {
+interface Postings {
   /** Positions in the snapshot, unordered. */
   readonly slots: Uint32Array;
   /** The frequency column of each. */
   readonly columns: Uint8Array;
 }
 
-export interface TermRow {
+interface TermRow {
   readonly id: number;
   readonly df: number;
 }

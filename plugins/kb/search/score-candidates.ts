@@ -8,7 +8,7 @@ import { isSegmented, ranking } from './ranking.js';
 import { neighbourValues, phraseValues } from './word-order.js';
 
 /** What one term contributes to one chunk. */
-export interface TermScore {
+interface TermScore {
   readonly term: ScoredTerm;
   readonly field: Field;
   /** Weighted frequency. */
@@ -33,7 +33,7 @@ interface Occurrences {
   readonly heading: Uint32Array;
 }
 
-export interface ScoringQuery {
+interface ScoringQuery {
   readonly terms: readonly ScoredTerm[];
   /** Ids of the words of quoted phrases, in order. */
   readonly phrases: readonly (readonly number[])[];
@@ -41,7 +41,7 @@ export interface ScoringQuery {
 }
 
 /** The scores of candidates, in their order. Depends on all candidates: feedback comes from the best of them. */
-export interface ScoredCandidates {
+interface ScoredCandidates {
   readonly scores: readonly CandidateScore[];
   readonly feedback: readonly FeedbackTerm[];
 }

@@ -2,7 +2,7 @@ import type { AuditService } from 'mortise/contracts/logbook';
 import type { Logger, Principal } from 'mortise/sdk';
 
 /** Records that answers are made without vectors: a row when it begins, one a minute with the count, one when it ends. */
-export interface FallbackAudit {
+interface FallbackAudit {
   failed(
     caller: { readonly principal: Principal | undefined; readonly correlationId: string | undefined },
     embedder: string,

@@ -14,14 +14,14 @@ export interface EmbedReport {
   readonly errors: number;
 }
 
-export interface FillDeps {
+interface FillDeps {
   readonly settings: KbSettings;
   readonly worker: Thread;
   readonly log: Logger;
 }
 
 /** The long work that brings a repo into the index. */
-export interface FillIndex {
+interface FillIndex {
   /** Reads the files of a repo, and nothing more. */
   readFiles(repo: Repo, request: ReadRefresh, ctx: JobContext): Promise<RefreshReport>;
   /** Embeds what has no vector yet. @throws MortiseError `embedder_unavailable` */

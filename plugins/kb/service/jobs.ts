@@ -1,7 +1,7 @@
 import { MortiseError, newUlid } from 'mortise/sdk';
 import { kbError, toWireError, type WireError } from '../errors.js';
 
-export type JobKind = 'refresh' | 'reindex' | 'repair' | 'embed_build' | 'embed_refresh' | 'evaluate';
+type JobKind = 'refresh' | 'reindex' | 'repair' | 'embed_build' | 'embed_refresh' | 'evaluate';
 
 /** A long operation, as it is reported. */
 export interface Job {

@@ -16,7 +16,7 @@ import { createReranker, type RerankDeps } from './rerank.js';
 import { type KbSettings, type Repo, repoOfFolder } from './settings.js';
 import { createCounting } from './week-counts.js';
 
-export interface KbDeps extends RerankDeps {
+interface KbDeps extends RerankDeps {
   readonly points: Points;
   readonly auditSearches: boolean;
   countSearch(isEmpty: boolean, ms: number): void;

@@ -10,7 +10,7 @@ export interface RankedQuery extends Omit<Ranked, 'hits'> {
   readonly hits: readonly { readonly hit: KeywordHit; readonly rank: number }[];
 }
 
-export interface QueryScope {
+interface QueryScope {
   readonly repos: readonly string[];
   /** A chunk that is scored too, whether it is a candidate or not. */
   readonly chunkId?: string;

@@ -58,7 +58,7 @@ const span = /^(\d{1,6})([smhdw])$/;
 const spanMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** RFC 3339, epoch seconds, or a span before now. @throws MortiseError `invalid_request` */
-export function readMoment(value: unknown, field: string, now = Date.now()): number | undefined {
+function readMoment(value: unknown, field: string, now = Date.now()): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'number' && Number.isFinite(value)) return value * 1_000;
   if (typeof value === 'string') {
@@ -82,7 +82,7 @@ function readDay(value: unknown): number {
 }
 
 /** The text of a query: NUL and lone surrogates count as spaces. @throws MortiseError `invalid_query` */
-export function readQueryText(value: unknown): string {
+function readQueryText(value: unknown): string {
   if (typeof value !== 'string') throw wrongTypeOf('query', 'text');
   if (value.length > maxQuery) throw kbError('invalid_query', { problem: `is longer than ${maxQuery} characters` });
   const query = value.replaceAll('\0', ' ').toWellFormed().replaceAll('\ufffd', ' ');

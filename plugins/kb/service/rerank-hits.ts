@@ -2,7 +2,7 @@ import { cosine, scaled } from 'mortise/contracts/text-analysis';
 import type { KeywordHit } from '../search/index-search.js';
 
 /** The two scores of a candidate and what follows from them. */
-export interface RerankedScore {
+interface RerankedScore {
   /** Place in the order of keywords, from 0. */
   readonly from: number;
   readonly keywordNorm: number;

@@ -4,7 +4,7 @@ import type { WeekCounts } from '../index/day-counts.js';
 import type { Thread } from '../threads/thread.js';
 
 /** Counts failures and empty answers. They are kept in the index, so that a restart does not forget them. */
-export interface Counting {
+interface Counting {
   note(kind: keyof WeekCounts): void;
   read(): Promise<WeekCounts>;
   /** Writes what waits, where that is possible. */

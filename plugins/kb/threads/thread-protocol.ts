@@ -30,7 +30,7 @@ const pathBytes = 4_096;
 const headBytes = 16;
 
 /** A file that a thread is working on. */
-export interface CurrentFile {
+interface CurrentFile {
   /** Increases with every file. */
   readonly sequence: number;
   /** Empty between files. */
@@ -38,7 +38,7 @@ export interface CurrentFile {
 }
 
 /** Memory that both sides see while the thread does not answer: what is cancelled, and the current file. */
-export interface Shared {
+interface Shared {
   readonly buffer: SharedArrayBuffer;
   cancel(id: number): void;
   isCancelled(id: number): boolean;

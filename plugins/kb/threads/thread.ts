@@ -8,7 +8,7 @@ type WithoutHooks<Args extends readonly unknown[]> = Args extends readonly [...i
   : Args;
 type Given<Name extends keyof Operations> = WithoutHooks<Parameters<Operations[Name]>>;
 
-export interface ThreadCallOptions {
+interface ThreadCallOptions {
   readonly signal?: AbortSignal | undefined;
   onProgress?(phase: string, done: number, total: number): void;
   /** Ends the thread when one file takes longer, and calls this with the file. */
@@ -29,7 +29,7 @@ export interface Thread {
 }
 
 /** Time limit of one file, milliseconds. */
-export const fileLimitMs = 10_000;
+const fileLimitMs = 10_000;
 
 interface Pending {
   resolve(value: unknown): void;

@@ -56,7 +56,7 @@ interface Waiting {
   readonly due: number;
 }
 
-export interface OutboxStats {
+interface OutboxStats {
   readonly pending: number;
   readonly sent: number;
   readonly dead: number;

@@ -18,7 +18,7 @@ export interface AnswerRelay {
   sweep(): Promise<void>;
 }
 
-export interface AnswerRelayDeps {
+interface AnswerRelayDeps {
   readonly storage: Storage;
   readonly replicas: Replicas;
   readonly requests: ClientRequests;

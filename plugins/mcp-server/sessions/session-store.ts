@@ -36,7 +36,7 @@ interface CachedSession {
   readAt: number;
 }
 
-export interface SessionStoreDeps {
+interface SessionStoreDeps {
   readonly storage: Storage;
   readonly replicas: Replicas;
   readonly log: Logger;

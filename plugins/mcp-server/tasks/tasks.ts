@@ -29,7 +29,7 @@ export interface Tasks {
   close(): Promise<void>;
 }
 
-export interface NewTask {
+interface NewTask {
   readonly principal: string;
   readonly correlationId: string;
   readonly tool: string;
@@ -50,7 +50,7 @@ export interface RunningTask {
   stop(why: string): Promise<TaskEnd>;
 }
 
-export interface TasksDeps {
+interface TasksDeps {
   readonly storage: Storage;
   readonly replicas: Replicas;
   readonly subscriptions: Subscriptions;

@@ -13,7 +13,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   );
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -28,7 +28,7 @@ export async function postText(host: TestHost, body: string | Uint8Array<ArrayBu
   return answerOf(response);
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') === true;
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
@@ -46,7 +46,7 @@ export function callTool(host: TestHost, name: string, args?: unknown, headers: 
 
 export const statelessVersion = '2026-07-28';
 
-export interface StatelessOptions {
+interface StatelessOptions {
   readonly capabilities?: object;
   readonly meta?: object;
   readonly headers?: HeaderList;
@@ -97,7 +97,7 @@ export async function stateless(
 }
 
 /** Messages of an event stream as they arrive; other events are ignored, as by clients. */
-export async function* events(response: Response): AsyncGenerator<{ id: string | undefined; data: unknown }> {
+async function* events(response: Response): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   for await (const { id, event, data } of rawEvents(response)) {
     if (event === 'message') yield { id, data: data === '' ? undefined : JSON.parse(data) };
   }

@@ -50,7 +50,7 @@ export function argumentsOf(params: JsonObject, tool: string): JsonObject {
   });
 }
 
-export interface ToolRun {
+interface ToolRun {
   readonly tool: ListedTool;
   readonly args: JsonObject;
   readonly caller: Caller;

@@ -25,7 +25,7 @@ export interface ToolListing {
   onChange(run: () => void): Disposable;
 }
 
-export interface ListingOptions {
+interface ListingOptions {
   /** Names listed first, in this order. */
   readonly order: readonly string[];
   /** Names listed regardless of their audience. */

@@ -1,7 +1,7 @@
 import { type JsonObject, maskDeep, redactSecrets } from 'mortise/sdk';
 import type { Mode } from './protocol.js';
 
-export type Category = 'protocol' | 'validation' | 'business' | 'dependency' | 'internal';
+type Category = 'protocol' | 'validation' | 'business' | 'dependency' | 'internal';
 
 interface ReasonRow {
   readonly code: number;
@@ -64,7 +64,7 @@ const statelessCodes: Readonly<Record<number, { readonly code: number; readonly 
   [-32002]: { code: -31002, name: 'BUSINESS_REJECTION' },
 };
 
-export interface FailureOptions {
+interface FailureOptions {
   readonly details?: JsonObject;
   /** Further members of `error.data`: `supported`, `requiredCapabilities`, `uri`. */
   readonly data?: JsonObject;

@@ -2,7 +2,7 @@
 export const statelessVersion = '2026-07-28';
 
 /** Revisions that begin with `initialize`, newest first. */
-export const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
+const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
 export const latestSessionVersion = '2025-11-25';
 

@@ -11,7 +11,7 @@ const pageSize = 200;
 /** Pages per query beyond the likeliest candidates: limits the cost of a filter that matches nothing. */
 const maxPages = 100;
 
-export interface Likeliest {
+interface Likeliest {
   readonly ranked: Ranked;
   /** Score that a candidate can have above its bound: that of terms that are not listed. */
   readonly beyond: number;

@@ -7,7 +7,7 @@ const weights = [0.45, 0.3, 0.2, 0.1];
 export const reach = weights.length;
 
 /** A memory of a conversation, with its score apart from its neighbours. */
-export interface Member {
+interface Member {
   readonly id: string;
   readonly own: number;
 }

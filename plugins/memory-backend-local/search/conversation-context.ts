@@ -11,18 +11,18 @@ const maxCentres = 100;
 const noMatch: ScoreParts = { bm25: 0, coverage: 0, phrase: 0, matched_terms: [] };
 
 /** Dependencies of the scores of neighbours. */
-export interface ContextDeps {
+interface ContextDeps {
   readonly database: Database;
   readonly documents: ReadDocuments;
 }
 
 /** A query with the lists of its terms. */
-export interface ContextQuery extends ScoredQuery {
+interface ContextQuery extends ScoredQuery {
   readonly terms: readonly WeighedTerm[];
 }
 
 /** Candidates with their final scores, best first. */
-export interface InContext {
+interface InContext {
   readonly scored: readonly Scored[];
   /** The factor in the scores of all memories with a conversation, also of those that are scored later. */
   readonly scale: number;

@@ -1,7 +1,7 @@
 import type { EngineQuery } from '../engine/search-engine.js';
 
 /** A term of the query with its frequency. */
-export interface PlannedTerm {
+interface PlannedTerm {
   readonly engineTerm: string;
   /** Its range of the query. */
   readonly start: number;

@@ -7,7 +7,7 @@ import type { TermIndex } from './term-index.js';
 import type { CountTerms, Matches, TermMatches } from './term-lists.js';
 
 /** A term of the query, before its frequency is known. */
-export interface ReadTerm {
+interface ReadTerm {
   readonly term: string;
   readonly engineTerm: string;
   /** Position of its word in the query. */

@@ -18,7 +18,7 @@ export interface ScoredQuery {
   readonly averageLength: number;
 }
 
-export interface ScoredText {
+interface ScoredText {
   readonly length: number;
   readonly postings: Postings;
 }

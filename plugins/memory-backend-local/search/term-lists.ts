@@ -16,7 +16,7 @@ export interface TermMatches {
 }
 
 /** The size of the index. */
-export interface Extent {
+interface Extent {
   /** The highest `seq`. */
   readonly last: number;
   readonly documents: number;
@@ -94,7 +94,7 @@ interface List {
   readonly upTo: number;
 }
 
-export interface CachedLists {
+interface CachedLists {
   readonly lookUp: LookUpTerms;
   /** Drops all lists, after memories were changed or removed. */
   clear(): void;

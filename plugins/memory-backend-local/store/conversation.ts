@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** The members that determine the conversation of a memory. */
-export interface ConversationMember {
+interface ConversationMember {
   readonly space: string;
   readonly meta: Readonly<Record<string, unknown>>;
 }

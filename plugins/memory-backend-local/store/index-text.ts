@@ -3,7 +3,7 @@ import type { TextAnalysis } from 'mortise/contracts/text-analysis';
 import { type Postings, writePostings } from './postings.js';
 
 /** The indexed form of a text. */
-export interface IndexedText {
+interface IndexedText {
   /** Number of terms, those of headings counted twice. */
   readonly length: number;
   readonly postings: Postings;

@@ -1,7 +1,7 @@
 import type { Database, Logger } from 'mortise/sdk';
 import type { SearchEngine } from '../engine/search-engine.js';
 
-export interface MergeDeps {
+interface MergeDeps {
   readonly database: Database;
   readonly engine: SearchEngine;
   readonly log: Logger;

@@ -5,7 +5,7 @@ import type { SearchEngine } from '../engine/search-engine.js';
 import { conversationOf } from './conversation.js';
 import { indexText, indexVersion, spaceTerm } from './index-text.js';
 
-export interface ReindexDeps {
+interface ReindexDeps {
   readonly database: Database;
   readonly logbook: LogbookService;
   readonly analysis: TextAnalysis;

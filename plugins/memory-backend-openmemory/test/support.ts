@@ -24,7 +24,7 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
-export interface SubjectOptions extends FakeOpenMemoryOptions {
+interface SubjectOptions extends FakeOpenMemoryOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 

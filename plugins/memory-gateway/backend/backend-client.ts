@@ -17,7 +17,7 @@ import type { CircuitBreaker } from './circuit-breaker.js';
 import { deliver, deliverMany, failedDelivery } from './deliver.js';
 import { circuitOpen, failureText, isCircuitOpen, readFailure } from './read-failure.js';
 
-export interface BackendClientDeps {
+interface BackendClientDeps {
   readonly points: Points;
   /** Key of the chosen backend. */
   readonly backend: string;

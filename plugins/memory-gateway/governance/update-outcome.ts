@@ -4,7 +4,7 @@ import { type EffectivePolicy, effectivePolicy } from '../policy/decide.js';
 import type { UpdateRequest } from './update-request.js';
 
 /** The wire form of the settings. */
-export interface SettingsView {
+interface SettingsView {
   readonly team_write_enabled: boolean;
   /** Only the keys that were set. */
   readonly policy_json: Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ interface Reject {
   readonly explanation: string;
 }
 
-export type GuardVerdict =
+type GuardVerdict =
   | { readonly kind: 'pass' }
   | Reject
   | { readonly kind: 'warn'; readonly secrets: number }
@@ -86,7 +86,7 @@ function guardIdentifier(name: string, policy: ContentGuardPolicy, place: string
 }
 
 /** All free texts of a request. */
-export interface GuardedTexts {
+interface GuardedTexts {
   readonly payload: string;
   readonly meta: Json;
   /** Objects as given, and plain references as `{uri, sha256: ''}`. */
@@ -96,7 +96,7 @@ export interface GuardedTexts {
   readonly actor: string | null;
 }
 
-export type RequestVerdict =
+type RequestVerdict =
   | { readonly kind: 'pass' }
   | Reject
   /** `places`: `the content`, or the JSON Pointer of an argument's member. */

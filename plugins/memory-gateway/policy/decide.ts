@@ -72,7 +72,7 @@ export interface PolicyInput {
   readonly policy: EffectivePolicy;
 }
 
-export type PolicyDecision =
+type PolicyDecision =
   | { readonly kind: 'allow'; readonly reason: string }
   | {
       readonly kind: 'redirect' | 'reject';

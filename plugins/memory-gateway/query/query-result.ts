@@ -2,7 +2,7 @@ import type { KnowledgeCandidate, LedgerMemory } from 'mortise/contracts/logbook
 import type { MemoryHit } from 'mortise/sdk';
 
 /** Where a result comes from: the backend, memories it does not have yet, or local data. */
-export type ItemSource = 'backend' | 'pending' | 'logbook_fallback' | 'ledger';
+type ItemSource = 'backend' | 'pending' | 'logbook_fallback' | 'ledger';
 
 export interface QueryItem {
   readonly id: string;

@@ -11,7 +11,7 @@ const HITS_PER_RESULT = 4;
 /** Maximum number of memories that one query reads from the backend to find their space. */
 const MAX_READ = 20;
 
-export interface BackendAnswer {
+interface BackendAnswer {
   readonly items: readonly QueryItem[];
   readonly unknownFilters: readonly string[];
   /** Ids under which the backend has a different text than was stored. */

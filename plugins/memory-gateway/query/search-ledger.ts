@@ -84,7 +84,7 @@ async function readTexts(
   return { texts, failure };
 }
 
-export interface NewestMemories {
+interface NewestMemories {
   readonly results: readonly QueryItem[];
   /** How many memories are not shown; null when all are. */
   readonly message: string | null;

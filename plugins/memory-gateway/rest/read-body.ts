@@ -9,7 +9,7 @@ import {
 } from 'mortise/sdk';
 
 /** The body of a REST request, checked against the schema of its tool. */
-export interface ReadBody {
+interface ReadBody {
   readonly args: Readonly<Record<string, unknown>>;
   /** One warning for each member that the tool does not know. */
   readonly warnings: readonly string[];

@@ -4,7 +4,7 @@ import { hasHash, sortEvidence } from './evidence.js';
 import type { StoreRequest } from './store-request.js';
 
 /** The outcome of a request, as the audit row records it. */
-export interface StoreOutcome {
+interface StoreOutcome {
   readonly action: AuditEntry['action'];
   readonly reason: string;
   readonly status: NonNullable<AuditEntry['status']>;

@@ -15,7 +15,7 @@ export interface Step {
 }
 
 /** Why a stage does not pass the request. `reason` is the audit reason; `explanation` a sentence fragment. */
-export interface Objection {
+interface Objection {
   readonly kind: 'redirect' | 'reject';
   readonly reason: string;
   readonly explanation: string;
@@ -24,7 +24,7 @@ export interface Objection {
 }
 
 /** Whether and how the evidence was validated. */
-export interface Validation extends ValidationMode {
+interface Validation extends ValidationMode {
   readonly findings: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface EvidenceItem {
   readonly isLegacy: boolean;
 }
 
-export type EvidenceSource = 'v2' | 'v1_mapped' | 'mixed' | 'none';
+type EvidenceSource = 'v2' | 'v1_mapped' | 'mixed' | 'none';
 
 export interface Evidence {
   readonly items: readonly EvidenceItem[];
@@ -73,7 +73,7 @@ export function validationMode(
 }
 
 /** Findings in order of the items, each as `CODE:evidence[i]…`. */
-export interface EvidenceFindings {
+interface EvidenceFindings {
   readonly errors: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -134,7 +134,7 @@ export function validateEvidence(
 /** A piece of evidence in the audit row. Secrets are always redacted. */
 type Reference = Json;
 
-export interface SortedEvidence {
+interface SortedEvidence {
   readonly patches: readonly Reference[];
   readonly attachments: readonly Reference[];
   readonly external: readonly Reference[];

@@ -17,7 +17,7 @@ export function codePoints(text: string): number {
 }
 
 /** The members that distinguish memories with the same text. */
-export interface MetaIdentity {
+interface MetaIdentity {
   readonly kind: string | null;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly evidence: readonly Readonly<Record<string, unknown>>[];

@@ -59,7 +59,7 @@ function checkJson(name: string, value: unknown, maxBytes: number): void {
 }
 
 /** The caller of a store. */
-export interface StoreCaller {
+interface StoreCaller {
   readonly principal: Principal;
   readonly correlationId: string;
   /** The session of the calling agent turn. */

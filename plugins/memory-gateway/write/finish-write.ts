@@ -27,7 +27,7 @@ const notSent: FailedDelivery = {
   mergedInto: null,
 };
 
-export type FinishDeps = SettleDeps & Pick<Gateway, 'settlements' | 'inFlight' | 'log'>;
+type FinishDeps = SettleDeps & Pick<Gateway, 'settlements' | 'inFlight' | 'log'>;
 
 function settle(write: BegunWrite, delivery: Delivery, deps: FinishDeps): Promise<WriteOutcome> {
   return deps.settlements.run(async (trx): Promise<WriteOutcome> => {

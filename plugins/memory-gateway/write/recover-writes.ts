@@ -4,7 +4,7 @@ import type { Gateway } from '../gateway.js';
 import { type BegunWrite, lostWrite, SettledElsewhere, settleFailed, settleStored } from './settle-write.js';
 
 /** The result of one pass, as numbers of writes. */
-export interface Recovery {
+interface Recovery {
   /** Found in the backend. */
   readonly stored: number;
   /** Not found, or not looked up: now in the outbox. */

@@ -18,7 +18,7 @@ export interface MemoryJob {
 }
 
 /** An audit row alone, for a request that was refused or failed. */
-export interface AuditJob {
+interface AuditJob {
   readonly kind: 'audit';
   readonly audit: AuditEntry;
 }

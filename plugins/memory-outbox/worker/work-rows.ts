@@ -7,7 +7,7 @@ import type { Settler } from './settle.js';
 import { ackRows, type Delivered, type Outcome, recordDatabaseError } from './settle.js';
 
 /** Dependencies of processing rows. */
-export interface WorkDeps {
+interface WorkDeps {
   readonly deps: OutboxDeps;
   readonly settler: Settler;
   readonly leases: RowLeases;

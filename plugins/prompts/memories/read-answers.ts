@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, MortiseError } from 'mortise/sdk';
 
 /** The memories from one chat. */
-export interface Extract {
+interface Extract {
   readonly summary: string;
   /** Name of the summary's file, without its extension. */
   readonly slug: string;

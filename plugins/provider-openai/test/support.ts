@@ -52,7 +52,7 @@ export function textOf(events: readonly GenerateEvent[]): string {
   return events.map((event) => (event.type === 'content_delta' ? event.text : '')).join('');
 }
 
-export interface CaughtError {
+interface CaughtError {
   readonly code: string;
   readonly message: string;
   readonly status: number;

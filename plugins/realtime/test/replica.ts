@@ -4,7 +4,7 @@ import { SocketClient } from 'mortise/contracts/realtime/testing';
 import { type ServerProcess, startServer, type TestEngine, temporaryFolder } from 'mortise/sdk/testing';
 
 /** TTL of the replicas' leases. */
-export const ttlSeconds = 1;
+const ttlSeconds = 1;
 
 const keys = ['logbook', 'sessions', 'conversation', 'models', 'agent', 'channel-console', 'realtime', 'replica-model'];
 

@@ -65,7 +65,7 @@ function maskDiffLine(line: string): string {
 }
 
 /** A document as text: two spaces, members sorted. */
-export function documentText(document: unknown): string {
+function documentText(document: unknown): string {
   return `${JSON.stringify(JSON.parse(canonicalJson(document)), null, 2)}\n`;
 }
 

@@ -10,7 +10,7 @@ export interface Question {
 
 export type Answers = Readonly<Record<string, { readonly answers: readonly string[] }>>;
 
-export type CallerSession = NonNullable<ToolContext['session']>;
+type CallerSession = NonNullable<ToolContext['session']>;
 
 /** The parts of a session that an answer or a list may name. */
 export interface SessionFilter {
@@ -19,7 +19,7 @@ export interface SessionFilter {
   readonly channel?: string | undefined;
 }
 
-export interface PendingRequest {
+interface PendingRequest {
   readonly requestId: string;
   readonly sessionId: string;
   readonly userId: string;

@@ -25,7 +25,7 @@ import {
 } from './screen-state.js';
 import { commandWord } from './slash-commands.js';
 
-export interface ChatScreenOptions {
+interface ChatScreenOptions {
   readonly connection: Connection;
   readonly locale: Locale;
   /** The session to begin with; a new one when absent. */

@@ -26,7 +26,7 @@ export interface MessageRow {
   readonly metadata?: JsonObject;
 }
 
-export interface ModelChoice {
+interface ModelChoice {
   readonly providerId: string;
   readonly model: string;
   readonly name: string;
@@ -52,7 +52,7 @@ export interface QuestionRequest {
   readonly questions: readonly Question[];
 }
 
-export interface TurnRequest {
+interface TurnRequest {
   readonly sessionId: string;
   readonly text: string;
   readonly idempotencyKey: string;

@@ -21,7 +21,7 @@ export interface PickerItem {
 }
 
 export const settingFields = ['apiBase', 'apiKey', 'userId', 'channel', 'locale'] as const;
-export type SettingField = (typeof settingFields)[number];
+type SettingField = (typeof settingFields)[number];
 
 export interface SettingsForm {
   readonly kind: 'settings';
@@ -29,10 +29,10 @@ export interface SettingsForm {
   readonly values: Readonly<Record<SettingField, Edited>>;
 }
 
-export type Overlay = Picker | SettingsForm | { readonly kind: 'help' };
+type Overlay = Picker | SettingsForm | { readonly kind: 'help' };
 
 /** The questions of a tool, answered one after the other. */
-export interface QuestionForm {
+interface QuestionForm {
   readonly request: QuestionRequest;
   readonly at: number;
   /** Option that Enter chooses while nothing is typed. */

@@ -14,7 +14,7 @@ export const slashCommands = [
   { name: '/exit', summary: 'commandExit' },
 ] as const satisfies readonly { readonly name: string; readonly summary: keyof Words }[];
 
-export type SlashCommand = (typeof slashCommands)[number];
+type SlashCommand = (typeof slashCommands)[number];
 
 /** Words that the gateway itself understands at the beginning of a message. */
 const gatewayCommands = new Set(['/review', '/compact', '/memory']);

@@ -1,7 +1,7 @@
 import { MortiseError } from 'mortise/sdk';
 
 /** `/prompts:review FILE=a.ts NOTE="two words"` */
-export interface PromptCall {
+interface PromptCall {
   readonly name: string;
   readonly values: Readonly<Record<string, string>>;
 }

@@ -10,7 +10,7 @@ import { transcriptLines } from './transcript-lines.js';
 const widthForSidebar = 96;
 const sidebarColumns = 30;
 const maxInputRows = 6;
-export const smallest = { columns: 24, rows: 8 };
+const smallest = { columns: 24, rows: 8 };
 
 /** Where everything is, in columns and rows. */
 export interface Layout {
@@ -33,7 +33,7 @@ export interface Layout {
   readonly input: InputView;
 }
 
-export interface InputView {
+interface InputView {
   readonly lines: readonly string[];
   readonly row: number;
   readonly column: number;

@@ -28,7 +28,7 @@ const owner = JSON.stringify({ id: 'bench', admin: false, loopback: false, authe
 const batch = 2_000;
 
 /** Jobs to insert: their interval, and when their epoch began; epoch milliseconds, whole seconds. */
-export interface JobFill {
+interface JobFill {
   readonly prefix: string;
   readonly count: number;
   readonly seconds: number;

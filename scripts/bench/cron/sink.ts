@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Texts after which the sink measures the memory of the process. */
-export const measureEvery = 1_000;
+const measureEvery = 1_000;
 
 /** Memory of the process after a full collection. */
 export interface MemorySample {

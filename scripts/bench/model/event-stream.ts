@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, request } from 'node:http';
 
-export interface StreamedRequest {
+interface StreamedRequest {
   readonly agent: Agent;
   readonly url: string;
   readonly body: object;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** A process that only relays requests to the API and their answers: the minimum cost of a gateway. */
-export interface HttpRelay {
+interface HttpRelay {
   readonly baseUrl: string;
   stop(): void;
 }

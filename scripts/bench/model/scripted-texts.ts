@@ -11,7 +11,7 @@ export interface ScriptedText {
 }
 
 /** An API that waits until all requests have arrived. */
-export interface ScriptedStreams {
+interface ScriptedStreams {
   readonly answer: UpstreamAnswer;
   /** Number of requests that have arrived. */
   readonly arrived: number;

@@ -1,5 +1,5 @@
 /** Figures of concurrent callers, each of which waits for an answer before its next request. */
-export interface LoopFigures {
+interface LoopFigures {
   readonly operations: number;
   readonly perSecond: number;
   /** Milliseconds, ascending. */

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-export interface JsonAnswer {
+interface JsonAnswer {
   readonly status: number;
   readonly text: string;
 }

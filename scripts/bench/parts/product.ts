@@ -14,7 +14,7 @@ export interface Product {
   dispose(): Promise<void>;
 }
 
-export interface ProductOptions {
+interface ProductOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Rows added to the shipped `plugins.json`. */
   readonly plugins?: Readonly<Record<string, { readonly enabled: boolean }>>;

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { type CpuRow, measured, percentile } from './figures.js';
 import type { BenchServer } from './server.js';
 
-export interface TurnLoad {
+interface TurnLoad {
   readonly turns: number;
   readonly concurrency: number;
   /** Earlier turns of each chat. */

@@ -9,7 +9,7 @@ interface Frame {
 }
 
 /** A client of the socket that passes each frame to its request. */
-export class BenchSocket {
+class BenchSocket {
   readonly #socket: WebSocket;
   readonly #requests = new Map<string, (frame: Frame) => void>();
   /** Pending requests fail when the socket closes. */

@@ -29,7 +29,7 @@ export default () => ({
   },
 });`;
 
-export interface StreamLoad {
+interface StreamLoad {
   readonly streams: number;
   readonly sockets: number;
   readonly tokens: number;

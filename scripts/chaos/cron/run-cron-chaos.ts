@@ -11,7 +11,7 @@ import { type RandomStream, randomStream } from '../plan/random-stream.js';
 import { jobBody, planJobs } from './plan-jobs.js';
 import { installSink } from './sink-plugin.js';
 
-export interface CronChaosRun {
+interface CronChaosRun {
   readonly database: DatabaseKind;
   readonly kills: number;
   readonly seed: number;

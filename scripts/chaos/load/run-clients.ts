@@ -17,7 +17,7 @@ export interface ServerSource {
   any(client: number): Promise<ActiveServer | undefined>;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly seed: number;
   readonly clients: number;
   readonly pool: ServerSource;

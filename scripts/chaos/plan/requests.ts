@@ -4,7 +4,7 @@ import { randomStream } from './random-stream.js';
 export type Endpoint = 'rest' | 'json-rpc' | 'legacy';
 
 /** A request of a client, and the pause before it. */
-export interface Request {
+interface Request {
   readonly memory: MemoryInput;
   readonly endpoint: Endpoint;
   /** The same request is sent twice concurrently. */

@@ -5,7 +5,7 @@ import { childEnvironment, type ServerProcessOptions } from 'mortise/sdk/testing
 
 const projectDir = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
 
-export interface CommandOutcome {
+interface CommandOutcome {
   readonly exitCode: number;
   /** Parsed output of `--json`; null when it is not JSON. */
   readonly data: unknown;

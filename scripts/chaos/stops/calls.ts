@@ -1,5 +1,5 @@
 /** How a call ended. `refused`: the connection was refused or cut, and no answer came. */
-export type CallEnd = 'answered' | 'coded-error' | 'refused' | 'silent';
+type CallEnd = 'answered' | 'coded-error' | 'refused' | 'silent';
 
 export interface Call {
   readonly id: string;
@@ -15,7 +15,7 @@ export type CallKind = (typeof callKinds)[number];
 type Seen = { readonly end: CallEnd; readonly seen: string };
 
 /** Starts a call of a kind; `ms` is how long the plugin takes to answer it. */
-export type StartCall = (id: string, ms: number) => Call;
+type StartCall = (id: string, ms: number) => Call;
 
 interface Caller {
   readonly start: Readonly<Record<CallKind, StartCall>>;

@@ -7,7 +7,7 @@ import { randomStream } from '../plan/random-stream.js';
 import { type Call, type CallKind, callKinds, openCaller } from './calls.js';
 import { begunCalls, writeSlowPlugin } from './slow-plugin.js';
 
-export interface StopRun {
+interface StopRun {
   readonly database: DatabaseKind;
   readonly rounds: number;
   readonly seed: number;

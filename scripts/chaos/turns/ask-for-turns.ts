@@ -3,7 +3,7 @@ import type { ServerProcess } from 'mortise/sdk/testing';
 import type { SentRequest } from '../checker/check-turns.js';
 import type { RandomStream } from '../plan/random-stream.js';
 
-export interface TurnClient {
+interface TurnClient {
   /** The session of the client. */
   readonly session: string;
   readonly random: RandomStream;

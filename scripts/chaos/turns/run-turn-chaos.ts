@@ -12,7 +12,7 @@ import { createChildren } from '../stage/process-lives.js';
 import { askForTurns } from './ask-for-turns.js';
 import { installTurns } from './turn-plugin.js';
 
-export interface TurnChaosRun {
+interface TurnChaosRun {
   readonly database: DatabaseKind;
   readonly kills: number;
   readonly seed: number;

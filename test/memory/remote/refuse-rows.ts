@@ -1,6 +1,6 @@
 import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 
-export interface RefusedRows {
+interface RefusedRows {
   readonly event: 'insert' | 'update';
   /** E.g. `logbook.memories`. */
   readonly table: string;

@@ -8,7 +8,7 @@ export interface RemoteHost extends RemoteMemoryHost {
   ledger(text: string): Promise<LedgerState>;
 }
 
-export interface LedgerState {
+interface LedgerState {
   readonly state: string;
   readonly backend_memory_id: string | null;
   readonly outbox_id: number | null;

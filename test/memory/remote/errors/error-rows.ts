@@ -24,7 +24,7 @@ export interface ErrorRow {
   prepare?(memory: RemoteMemory): Promise<() => Promise<unknown>>;
 }
 
-export interface ErrorGroup {
+interface ErrorGroup {
   readonly platform: string;
   readonly options: TestHostOptions;
   readonly rows: readonly ErrorRow[];
