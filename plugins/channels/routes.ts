@@ -93,7 +93,7 @@ function configsBy(channels: ChannelStore, read: (name: string) => JsonObject | 
   return Object.fromEntries(channels.types().map((name) => [name, read(name) ?? {}]));
 }
 
-/** Channels serve all users: a key that is bound to one of them may not see or change their settings. @throws forbidden */
+/** Channels serve all users, so a key that is bound to one user may not see or change their settings. @throws forbidden */
 export function mayUse(principal: Principal): void {
   if (!mayConfigure(principal)) throw channelError('forbidden');
 }

@@ -58,7 +58,7 @@ export function deleteRoute(envs: EnvStore): Route {
   };
 }
 
-/** The variables belong to all users: a key that is bound to one of them has no access. @throws forbidden */
+/** The variables apply to all users, so a key that is bound to one user has no access. @throws forbidden */
 export function mayUse(principal: Principal): void {
   if (!mayConfigure(principal)) throw envError('forbidden');
 }

@@ -244,8 +244,8 @@ function unknownModel(model: string, hint?: string): Error {
 }
 
 /**
- * Providers with both an address and a key in the environment: one of them alone may belong to anything. Variables of the
- * platform are excluded.
+ * Providers with both an address and a key in the environment: a single variable may belong to another program.
+ * Variables of the platform are excluded.
  */
 function fromVariables({ names }: ProviderVariables, known: ReadonlySet<string>): readonly string[] {
   const set = new Set(names());

@@ -18,9 +18,9 @@ interface AnnouncementDeps {
 }
 
 /**
- * Notifies the sockets that watch a session: those of this process at once, those of the others on the database by
- * notifications, since any process may run the turn and any may have the socket. What is to be told while a
- * notification is on its way goes together in the next one.
+ * Notifies the sockets that watch a session: sockets of this process directly, sockets of other processes through
+ * notifications of the database, since any process may run the turn and any may have the socket. Announcements that
+ * arrive while a notification is being sent share the next one.
  */
 export class Announcements implements Disposable {
   readonly #deps: AnnouncementDeps;

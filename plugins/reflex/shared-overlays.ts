@@ -29,7 +29,7 @@ export class SharedOverlays {
     await this.look();
   }
 
-  /** Never rejects. What changes while it looks is looked at once more. */
+  /** Never rejects. A change during a read causes another read. */
   look(): Promise<void> {
     this.#looking.request();
     return this.#looking.idle();

@@ -124,7 +124,7 @@ export class RunningTurn implements OpenTurn {
     try {
       await retryCommit(
         async () => {
-          // The caller was told that the claim is lost, so the outcome must not be stored any more.
+          // The claim was reported as lost, so the outcome must not be stored any more.
           if (this.#loss) throw this.#loss;
           attempts += 1;
           return closeTurn(store, turn, outcome);

@@ -46,7 +46,7 @@ interface Reading {
 
 const parts = ['SKILL.md', 'references', 'scripts'];
 
-/** Texts of a skill's folder, and what of it is none of them. Hidden files count as not there. */
+/** The texts in a skill's folder, and the names of its other files. Hidden files are ignored. */
 async function readFolder(folder: string): Promise<{ readonly skill: Skill; readonly leftOut: readonly LeftOut[] }> {
   const reading: Reading = { folder, bytes: maxBytes, leftOut: [] };
   const content = await readSmall(join(folder, 'SKILL.md'), reading).catch((error: NodeJS.ErrnoException) => {

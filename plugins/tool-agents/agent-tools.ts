@@ -68,7 +68,7 @@ async function spawn(args: JsonObject, ctx: ToolContext, { agents, runs, session
   const rule = violatedNameRule(session.sessionId, sessionNameLimits.sessionId);
   if (rule !== undefined) throw subAgentError('invalid_tool_input', `session_id ${rule}`);
   const sessionKey = sessions.key(session);
-  // Its turn would wait for the one that waits for it.
+  // Its turn would wait for its own caller.
   if (sessionKey === parent.key) throw subAgentError('invalid_tool_input', 'a sub-agent needs a session of its own');
   const promptMode = textOf(args.prompt_mode) ?? ctx.promptMode ?? 'default';
   const collaborationMode = textOf(args.collaboration_mode);

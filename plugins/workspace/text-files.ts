@@ -24,8 +24,8 @@ export class TextFiles {
   readonly #single: ReadonlySet<string>;
 
   /**
-   * @param guide path of the configured tool guide, absolute or from the workspace; blank for none. One outside of the
-   *   workspace is none of these files.
+   * @param guide path of the configured tool guide, absolute or from the workspace; blank for none. A guide outside the
+   *   workspace is ignored.
    */
   constructor(files: WorkspaceFiles, workspaceDir: string, guide: string) {
     this.#files = files;

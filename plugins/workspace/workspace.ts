@@ -131,7 +131,7 @@ export class Workspace {
   }
 }
 
-/** What is configured here counts for all users: a key that is bound to one of them has no part in it. @throws forbidden */
+/** These settings apply to all users, so a key that is bound to one user has no access. @throws forbidden */
 export function checkRight({ principal }: CallContext): void {
   if (!mayConfigure(principal)) throw workspaceError('forbidden');
 }

@@ -50,7 +50,7 @@ describe('the model of a turn', () => {
       expect(meta?.model).to.deep.equal({ provider_id: 'acme', model: 'models/large:1' });
     });
 
-    it('is the one that the chat has chosen', async () => {
+    it('is the model that the chat has chosen', async () => {
       await start({ MORTISE_MODEL: 'demo/demo-chat' }, adapter('openai-compatible'));
       await ask();
       const sessions = gateway.host.service('sessions');

@@ -37,7 +37,7 @@ describe('tools that a model is offered', () => {
       return messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.parse(content));
     };
 
-    it('are those that are visible to the caller', async () => {
+    it('are the tools that are visible to the caller', async () => {
       const keys = JSON.stringify([
         { key: 'key-of-anna-000', id: 'anna' },
         { key: 'key-of-otto-000', id: 'otto' },
@@ -68,7 +68,7 @@ describe('tools that a model is offered', () => {
       ]);
     });
 
-    it('are not those that were switched off', async () => {
+    it('leave out tools that were switched off', async () => {
       const script = (call: number) => (call === 1 ? asksFor([['c', 'off', '{}']]) : says('ok'));
       const gateway = await start(script, {
         env: { MORTISE_DISABLED_TOOLS: 'off' },

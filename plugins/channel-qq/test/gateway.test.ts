@@ -204,7 +204,7 @@ eachDatabase((engine) => {
 });
 
 describe('the websocket of QQ on several replicas', () => {
-  it('is held by one of them', async function replicas() {
+  it('is held by one replica', async function replicas() {
     this.timeout(30_000);
     const platform = await new FakeQq().open();
     const first = await createTestHost({ plugins });

@@ -122,7 +122,7 @@ describe('the slots of a cron expression', () => {
     ]);
   });
 
-  it('leaves the times of a gap out when told to', () => {
+  it('leaves out the times of a gap when asked to', () => {
     expect(next('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', { gap: 'skip' })).to.equal(
       '2026-03-30T00:30:00Z',
     );

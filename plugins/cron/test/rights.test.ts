@@ -88,7 +88,7 @@ describe('the rights of cron jobs', () => {
       return status === 200 ? callers[0] : error?.message;
     };
 
-    it('are those of who saved the job last, and never wider for its user', async () => {
+    it('are the rights of the last caller that saved the job, and never wider for its user', async () => {
       await call('all', 'POST', '/jobs', toHook('shared', 'ann', 'hi'));
       expect(await runsAs('ann', 'shared')).to.include({ id: 'all' });
       await call('ann', 'POST', '/jobs', toHook('shared', 'ann', 'read the blue space'));
@@ -97,7 +97,7 @@ describe('the rights of cron jobs', () => {
       expect(await runsAs('all', 'shared')).to.include({ id: 'ann', actor: 'ann' });
     });
 
-    it('are those that the key has now', async () => {
+    it('are the current rights of the key', async () => {
       await call('ann', 'POST', '/jobs', toHook('anns', 'ann', 'hi'));
       await call('bob', 'POST', '/jobs', toHook('bobs', 'bob', 'hi'));
       await host.stop();

@@ -47,7 +47,7 @@ describe('an interval', () => {
     });
   }
 
-  it('is what @every is, whatever the zone', () => {
+  it('is the same as @every in any zone', () => {
     const every = readSchedule({ type: 'cron', cron: '@every 90s', timezone: 'Europe/Berlin' });
     expect(every).to.deep.equal({ kind: 'interval', seconds: 90 });
   });

@@ -11,7 +11,7 @@ const facts = (properties: object, more: Partial<CronNodeFacts> = {}): CronNodeF
   ...more,
 });
 
-/** Types with the checks of those that are shipped, which have tests of their own. */
+/** Node types with the checks of the shipped ones, which have their own tests. */
 const known: Readonly<Record<string, CronNodeFacts>> = {
   text_event: facts({ text: {} }),
   if_event: facts({ if_condition: {} }, { branches: true }),
@@ -145,7 +145,7 @@ describe('a workflow', () => {
     expect([turns, checked]).to.deep.equal([[1], 4]);
   });
 
-  it('keeps the parameters of a node and drops those that are foreign to its type', async () => {
+  it('keeps the parameters of the node type and drops all others', async () => {
     const { nodes, viewport } = await validate({
       viewport: { pan_x: 1, zoom: 0 },
       nodes: [

@@ -422,7 +422,7 @@ describe('workflows', () => {
           expect(requests).to.equal(0);
         });
 
-        it('are refused with an address that is none', async () => {
+        it('are refused with an invalid address', async () => {
           const workflow = chain(node('h', 'http_request', { url: 'ftp://example.com' }));
           const { body } = await cron.call('POST', '/jobs', { id: 'x', name: 'x', schedule: { cron: '1h' }, workflow });
           expect((body as { error: { message: string } }).error.message).to.equal(

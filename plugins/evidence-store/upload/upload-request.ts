@@ -80,7 +80,7 @@ export function checkUploadRequest(request: UploadRequest): void {
   }
 }
 
-/** The arguments of the published schema, and the one that it does not list. */
+/** The arguments of the published schema, and one that it does not list. */
 const knownArguments: readonly string[] = [
   'content',
   'content_type',

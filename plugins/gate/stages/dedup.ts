@@ -6,7 +6,7 @@ import { type Draft, isReleased } from '../draft.js';
 /** Explicit requests may be repeated; their duplicates are controlled by idempotency keys. */
 const exempt: readonly Observation['ingress'][] = ['api', 'ws', 'cron', 'internal'];
 
-/** Whether its entry point removes duplicates, so that equal content comes from somebody who said it twice. */
+/** Whether its entry point removes duplicates, so that equal content was really sent twice. */
 function isDistinct({ ingress, evidence }: Observation): boolean {
   return exempt.includes(ingress) || (ingress === 'channel' && typeof evidence?.raw_event_id === 'string');
 }
@@ -33,7 +33,7 @@ export function dedup(draft: Draft, memory: DedupMemory): void {
 
 /**
  * Writes the entry once the outcome is known. A message refused for another reason, such as overload or emergency mode,
- * may be sent again at once.
+ * may be sent again immediately.
  */
 export function rememberContent(draft: Draft, memory: DedupMemory): void {
   const key = draft.fingerprint;

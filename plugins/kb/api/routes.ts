@@ -185,7 +185,7 @@ async function sourcesOf(kb: KbService, query: URLSearchParams) {
 function cursorOf(cursor: string | null): string {
   if (cursor === null) return '';
   const after = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (Buffer.from(after).toString('base64url') !== cursor) throw invalid('cursor', 'is none of this list');
+  if (Buffer.from(after).toString('base64url') !== cursor) throw invalid('cursor', 'is not a cursor of this list');
   return after;
 }
 

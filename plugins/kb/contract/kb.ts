@@ -201,7 +201,7 @@ export interface RefreshRequest {
   readonly repo?: string;
 }
 
-/** A file that is not indexed, or is only as it was. */
+/** A file that is not indexed, or only in an older version. */
 export interface SourceFailure {
   readonly path: string;
   readonly status: 'skipped' | 'error' | 'stale';

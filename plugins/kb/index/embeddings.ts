@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 
-/** A set of vectors: those of another embedder, model or number of dimensions are never mixed in. */
+/** A set of vectors from one embedder and model, with one number of dimensions. */
 export interface EmbedderId {
   readonly embedder: string;
   readonly model: string;

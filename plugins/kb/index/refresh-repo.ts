@@ -18,7 +18,7 @@ interface RefreshHooks {
   begin(path: string): void;
 }
 
-/** A transaction contains at most this many files, or those that were read within this time, milliseconds. */
+/** A transaction contains at most this many files, or the files read within this time, milliseconds. */
 const batchFiles = 1_000;
 const batchMs = 400;
 

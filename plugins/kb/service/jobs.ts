@@ -25,7 +25,7 @@ export interface Job {
 export interface JobContext {
   readonly signal: AbortSignal;
   progress(phase: string, done: number, total: number): void;
-  /** Lets the next job begin: what is left of this one changes no source. @param report of what is done */
+  /** Lets the next job begin: the rest of this job changes no source. @param report of what is done */
   release(report?: object): void;
 }
 

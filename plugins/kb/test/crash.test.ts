@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { rounds, seededRandom } from 'mortise/sdk/testing';
 
 const process_ = fileURLToPath(new URL('./refresh-process.js', import.meta.url));
-/** Root can read every file: as somebody else, then. */
+/** Another user, because root can read every file. */
 const user =
   process.getuid?.() === 0
     ? { uid: 65_534, gid: 65_534 }

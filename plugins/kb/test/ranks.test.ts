@@ -34,7 +34,7 @@ describe('the rank of a passage', () => {
     }
   });
 
-  it('is below those of the hits when it is none', async () => {
+  it('is below the ranks of the hits when the chunk is not a hit', async () => {
     const hits = new Set((await kb.search('otter')).results.map(({ chunk_id: id }) => id));
     const all = (await kb.search('otter', { top_k: 100 })).results;
     const others = all.filter(({ chunk_id: id }) => !hits.has(id));

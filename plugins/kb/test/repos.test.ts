@@ -19,7 +19,7 @@ function searchProcess(index: string, query: string): Promise<string> {
 }
 
 describe('a search in all repos', () => {
-  it('names those that are not indexed', async () => {
+  it('names the repos that are not indexed', async () => {
     const repos = ['default', 'other'].map((name) => ({ name, path: name }));
     const kb = await createKbHost({}, { repos });
     try {

@@ -50,7 +50,7 @@ describe('a watched repo', () => {
     expect((await refreshes()) - before).to.be.within(1, 2);
   });
 
-  it('waits for the end of a burst that goes on, but not for ever', () => {
+  it('waits for the end of a burst, for a limited time', () => {
     const begun = 100_000;
     const cases: readonly (readonly [string, number, number, number, number])[] = [
       ['a single change', begun, begun, 0, 150],

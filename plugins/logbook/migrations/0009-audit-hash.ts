@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Which facts of its row a link's hash is of. Links that are there already are of the first ones, without `ts` and `updated_at`. */
+/** Which columns of its row a link's hash covers. Existing links cover the first set, without `ts` and `updated_at`. */
 export const auditHash: Migration = {
   name: '0009-audit-hash',
   async up(schema) {

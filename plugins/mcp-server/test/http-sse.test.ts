@@ -168,7 +168,7 @@ eachDatabase((engine) => {
       again.leave();
     });
 
-    it('refuses what is not one message, and more requests than it runs at once', async () => {
+    it('refuses a body that is not one message, and requests beyond its limit of concurrent ones', async () => {
       const client = await connect(host);
       const post = async (body: string) => {
         const response = await fetch(new URL(String(client.first?.data), host.origin), { method: 'POST', body });

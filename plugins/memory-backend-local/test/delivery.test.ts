@@ -41,7 +41,7 @@ describe('a memory that is delivered after its ledger row', () => {
       expect([await rows('memory_documents'), await rows('memory_fts')]).to.deep.equal([2, 2]);
     });
 
-    it('is there once too when the transaction of its ledger row delivers it again', async () => {
+    it('is stored once when the transaction of its ledger row delivers it again', async () => {
       const item = memoryItem(1, { memoryKey: `mk_${newUlid()}` });
       const first = await deliver(item);
       const counts = [await rows('memory_documents'), await rows('memory_fts')];

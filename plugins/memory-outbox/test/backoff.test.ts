@@ -69,7 +69,7 @@ describe('a row that could not be delivered', () => {
     expect(judge(row({ retryCount: 400, unavailableCount: 396 }), failed())).to.deep.include({ kind: 'dead' });
   });
 
-  it('dies of a refusal at once, and keeps what it was merged into', () => {
+  it('becomes a dead letter after one refusal, and keeps the row it was merged into', () => {
     expect(judge(row(), failed({ class: 'permanent' }))).to.deep.include({ kind: 'dead', error: 'it failed' });
     expect(judge(row(), failed({ class: 'permanent', mergedInto: 'om-7' }))).to.deep.include({
       error: 'merged_into:om-7',

@@ -9,7 +9,7 @@ interface Health {
   readonly checks: { readonly outbox: { readonly ok: boolean; readonly detail: string } };
 }
 
-/** What a store that the backend does not accept is told about its delivery. */
+/** What the answer of a store says about delivery when the backend does not accept the memory. */
 async function promised(host: OutboxHost, text: string): Promise<string> {
   host.server.fail('add', { kind: 'success-false' });
   const { message } = await host.store(text);
@@ -46,7 +46,7 @@ describe('what a memory in the outbox is promised', () => {
       }
     });
 
-    it('is delivery by itself while the worker runs', async () => {
+    it('is automatic delivery while the worker runs', async () => {
       const host = await startOutbox(engine, { env: { MORTISE_OUTBOX_WORKER: 'true' } });
       try {
         expect(await promised(host, 'One')).to.equal('will be delivered automatically');

@@ -80,7 +80,7 @@ describe('a memory whose backend', function () {
       expect(copies('Took its time.')).to.equal(1);
     });
 
-    it('is slower than anybody waits is found when it has done its work', async () => {
+    it('is slower than the time limit of its caller is found to have done its work', async () => {
       const own = await startOutbox(engine, { env: { ...limits, MORTISE_OUTBOX_WORKER: 'true' } });
       try {
         own.server.fail('add', { kind: 'slow', ms: 450 });

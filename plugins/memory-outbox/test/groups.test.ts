@@ -37,7 +37,7 @@ describe('a backend that takes many memories at once', () => {
       await outbox.expectInvariants();
     });
 
-    it('gets no more at once than a batch, however many are claimed together', async () => {
+    it('gets at most one batch per call, however many rows are claimed together', async () => {
       for (let n = 0; n < 5; n += 1) await outbox.queue(`Row ${n}`);
       const running = worker({ batch_size: 2 });
       running.start(60_000);

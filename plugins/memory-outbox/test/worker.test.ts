@@ -229,7 +229,7 @@ describe('the outbox worker', () => {
       await outbox.expectInvariants();
     });
 
-    it('keeps nothing of a worker that comes too late but its conflict', async function late() {
+    it('discards the result of a late worker and records its conflict', async function late() {
       this.timeout(20_000);
       const own = await startOther({ fake: { idempotent: true } });
       const id = await own.queue('Slowly.');
@@ -328,13 +328,13 @@ describe('the outbox worker', () => {
       expect(ids).to.have.length(30);
     });
 
-    it('delivers at once what comes in while a server runs', async () => {
+    it('delivers new rows immediately while a server runs', async () => {
       const other = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true' } });
       const id = await other.queue('Soon.');
       await until(async () => (await other.outboxRow(id)).status === 'sent');
     });
 
-    it('drains at once when the backend answers again', async function drain() {
+    it('drains immediately when the backend recovers', async function drain() {
       this.timeout(30_000);
       const other = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true' } });
       await other.server.stop();

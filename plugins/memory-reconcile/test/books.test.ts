@@ -140,7 +140,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(((await books.reconcile({ report: true, scanWindow: '48' })).data as Report).sent.count).to.equal(2);
     });
 
-    it('finds what is wrong first, and all of it when it may go on', async () => {
+    it('finds the first fault, and all faults when it may continue', async () => {
       for (let n = 0; n < 7; n += 1) await sent();
       await once({ batchSize: '3' });
       expect(await books.count('governance.write_audit')).to.equal(3);
@@ -202,7 +202,7 @@ describe('reconciling outbox and audit trail', () => {
       expect(await books.count('governance.write_audit', `reason = 'outbox_stale'`)).to.equal(5);
     });
 
-    it('throws what keeps it from ending, in its own words and without those of the database', async () => {
+    it('throws its own error without the text of the database when it cannot finish', async () => {
       const [from, to] =
         engine.dialect === 'sqlite'
           ? ['logbook_outbox_memory', 'logbook_outbox_hidden']

@@ -11,14 +11,14 @@ import { methodsOf, pathTemplate } from '../join-parts.js';
 const adminKey = 'admin-key-of-the-walk-0123456789';
 const checkout = join(import.meta.dirname, '..', '..', '..', '..');
 
-/** The plugins whose routes are beside those of a new user's first day. */
+/** The plugins with routes that a new user's first day does not use. */
 const owners =
   'openapi admin memory-gateway memory-outbox cron kb gate reflex conversation mcp-server tool-mcp realtime'.split(' ');
 
 /** Routes that answer well only where something went wrong before: the tests of their plugins check their answers. */
 const elsewhere = ['POST /mcp-tools/accept', 'POST /memory/outbox/{id}/retry'];
 
-describe('the routes beside those of the first day', function () {
+describe('the routes that a first day does not use', function () {
   this.timeout(60_000);
   const check = exchangeCheck(readDescription());
   const called = new Set<string>();

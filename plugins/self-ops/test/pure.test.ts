@@ -80,7 +80,7 @@ describe('the difference of two texts', () => {
 });
 
 describe('the secrets that a change concerns', () => {
-  it('are those that differ', () => {
+  it('are the lines that differ', () => {
     const before = { a: { api_key: 'x', headers: { 'x-api-key': '1', accept: '*' } }, b: { env: { MY_TOKEN: 't' } } };
     expect(changedSecrets(before, structuredClone(before))).to.deep.equal([]);
     const after = {

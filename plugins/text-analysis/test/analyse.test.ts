@@ -65,7 +65,7 @@ describe('the terms of a text', () => {
     }
   });
 
-  it('are those of its sentences, for any length', () => {
+  it('are the tokens of its sentences, for any length', () => {
     const sentence = '上海是一座港口城市，';
     const expected = Array.from({ length: 500 }, () => terms(sentence)).flat();
     expect(terms(sentence.repeat(500))).to.deep.equal(expected);

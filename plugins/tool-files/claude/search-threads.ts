@@ -3,7 +3,7 @@ import { MortiseError } from 'mortise/sdk';
 import { invalidInput } from '../errors.js';
 import type { FileMatches, SearchJob, SearchReply } from './search-worker.js';
 
-/** An expression that backtracks for ever is ended with its thread. Starting the thread does not count. */
+/** An expression that backtracks without end is stopped with its thread. Starting the thread does not count. */
 const limitMs = 5_000;
 const maxThreads = 2;
 

@@ -310,7 +310,7 @@ describe('file tools', () => {
       expect((await claude('Grep', { pattern: '(' })).error).to.include({ code: 'invalid_tool_input' });
     });
 
-    it('end a search that would take for ever', async () => {
+    it('end a search that would never return', async () => {
       await write('tree/evil.txt', `${'a'.repeat(40)}b\n`);
       const { status, error } = await claude('Grep', { path: 'tree/evil.txt', pattern: '^(a+)+$' });
       expect({ status, code: error?.code }).to.deep.equal({ status: 504, code: 'tool_timeout' });

@@ -67,7 +67,7 @@ describe('text of the terminal UI', () => {
       ]);
     });
 
-    it('fits whatever is written, half of it too', () => {
+    it('fits any text, incomplete text too', () => {
       fc.assert(
         fc.property(
           fc.array(
@@ -197,7 +197,7 @@ describe('text of the terminal UI', () => {
   });
 
   describe('commands', () => {
-    it('are told from messages', () => {
+    it('are distinguished from messages', () => {
       expect(
         ['/new', '/NEW', '/review now', '/etc/hosts', 'text', '/prompts:x', '/unknown x'].map(commandWord),
       ).to.deep.equal(['/new', '/new', undefined, undefined, undefined, undefined, '/unknown']);

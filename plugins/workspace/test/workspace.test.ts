@@ -524,7 +524,7 @@ describe('workspace files', () => {
         expect(await readdir(join(folder, 'prompts'))).to.deep.equal(['old.md']);
       });
 
-      it('keep no one from the database while they write texts, nor wait for changes of the assistant', async () => {
+      it('do not block the database while they write texts, and do not wait for changes of the assistant', async () => {
         const preview = async (index: number) => {
           const operations = [{ kind: 'replace', path: `prompts/own-${index}.md`, value: `Own ${index}.` }];
           const body = { target: 'workspace_file', operations };
@@ -551,7 +551,7 @@ describe('workspace files', () => {
         expect(shown).to.deep.nested.include({ 'channels.webhook.headers': { authorization: '' } });
       });
 
-      it('replace only the sections that are there', async () => {
+      it('replace only the sections that are present', async () => {
         await importing({ version: 'v1', skills, config });
         expect((await importing({ version: 'v1', config: { envs: { C: '3' } } })).status).to.equal(200);
         const after = await exported();
@@ -621,7 +621,7 @@ describe('workspace files', () => {
 });
 
 describe('a large workspace', () => {
-  it('is exported with all its texts, but for those that an import has no room for, which are named', async function large() {
+  it('is exported with all its texts, except texts that an import would refuse, which are listed', async function large() {
     this.timeout(40_000);
     const folder = temporaryFolder('workspace');
     const host = await createTestHost({ plugins: ['workspace'], env: { MORTISE_WORKSPACE_DIR: folder } });
