@@ -60,7 +60,7 @@ describe('leases', () => {
     it('of a killed process go to the next one after they expire', async function takeover() {
       this.timeout(20_000);
       const [one] = await two(engine);
-      const child = startChild('./living-process.js', { settings: engine.settings, lease: 'orphan', ttlMs: 600 });
+      const child = startChild('./living-process.js', { settings: engine.settings, lease: 'orphan', ttlMs: 2_500 });
       const epoch = await new Promise((resolve) => child.once('message', resolve));
       expect(epoch).to.equal('1');
       expect(await one.leases.tryAcquire('orphan')).to.equal(null);

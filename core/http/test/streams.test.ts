@@ -34,10 +34,11 @@ describe('event streams', () => {
     const gate = new Promise<void>((resolve) => {
       proceed = resolve;
     });
+    const chunks: string[] = [];
     async function* events() {
       await gate;
       yield 'data: 1\n\n';
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await until('the first event arrived', () => chunks.length > 0);
       yield 'data: [DONE]\n\n';
     }
     const headers = { 'x-accel-buffering': 'yes', 'content-type': 'text/plain' };
@@ -50,7 +51,6 @@ describe('event streams', () => {
       connection: 'keep-alive',
       'x-accel-buffering': 'no',
     });
-    const chunks: string[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     proceed();
     await until('the stream has ended', () => response.complete);
@@ -162,11 +162,11 @@ describe('event streams', () => {
     expect((await ask(served, '/s')).text).to.match(/^(: keep-alive\n\n){1,3}data: 1\n\n$/);
     async function* steady() {
       for (let index = 0; index < 12; index += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await new Promise((resolve) => setTimeout(resolve, 150));
         yield '.';
       }
     }
-    const busy = await serve([route({ path: '/s' }, () => sse(steady()))], {}, { sseKeepAliveSeconds: 0.15 });
+    const busy = await serve([route({ path: '/s' }, () => sse(steady()))], {}, { sseKeepAliveSeconds: 1.5 });
     expect((await ask(busy, '/s')).text).to.equal('.'.repeat(12));
     const quiet = await serve([route({ path: '/s' }, () => sse(slow()))], {}, { sseKeepAliveSeconds: 0 });
     expect((await ask(quiet, '/s')).text).to.equal('data: 1\n\n');
@@ -237,11 +237,11 @@ describe('event streams', () => {
     socket.on('error', () => undefined);
     socket.pause();
     socket.write('GET /s HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    let before = -1;
+    let [before, same] = [-1, 0];
     await until('the writer waits', () => {
-      const stuck = seen.sent > 0 && seen.sent === before;
+      same = seen.sent > 0 && seen.sent === before ? same + 1 : 0;
       before = seen.sent;
-      return stuck;
+      return same > 10;
     });
     const stuckAt = seen.sent;
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -75,13 +75,13 @@ describe('a shutdown', () => {
     const made = makeKernel([hangs, fails], ['hangs', 'fails']);
     await made.kernel.boot();
     const from = Date.now();
-    await made.kernel.drain(from + 500);
-    expect(Date.now() - from).to.be.within(325, 480);
-    expect(untils[0]).to.be.within(from + 325, from + 425);
+    await made.kernel.drain(from + 4_000);
+    expect(Date.now() - from).to.be.within(2_900, 3_900);
+    expect(untils[0]).to.be.within(from + 2_900, from + 3_500);
     expect(made.kernel.plugins.record('fails')?.lastFault).to.include({ code: 'drain_failed' });
     // The limit is that of the process: a plugin that exceeds it is reported, without a fault.
     expect(made.kernel.plugins.record('hangs')?.lastFault).to.equal(null);
-    expect(await made.kernel.shutdown(from + 600)).to.deep.equal([{ plugin: 'hangs', what: 'drain()' }]);
+    expect(await made.kernel.shutdown(Date.now() + 1_000)).to.deep.equal([{ plugin: 'hangs', what: 'drain()' }]);
     await made.stop();
   });
 
@@ -158,7 +158,7 @@ describe('the deadline of a shutdown', () => {
     deadline.begin(from + 400);
     await until(() => order.length === 4);
     expect(order).to.deep.equal(['drain', 'abort', 'stop', 'release']);
-    expect(Date.now() - from).to.be.within(380, 1_500);
+    expect(Date.now() - from).to.be.within(380, 15_000);
   });
 
   it('keeps a shorter limit', async () => {
