@@ -185,7 +185,7 @@ export { openStoredSnapshot, type StoredSnapshot } from './stored-snapshot.js';
 // Texts, JSON and time.
 
 export { makeFolders, pathBelow } from './folders.js';
-export { canonicalJson, isJsonObject, type JsonObject, lostNumber } from './json.js';
+export { canonicalJson, describeValue, isJsonObject, type JsonObject, lostNumber } from './json.js';
 export { isSensitiveName, maskDeep, redactSecrets } from './mask.js';
 export { listPage, pageOf, readCursor, readLimit, writeCursor } from './paging.js';
 export { eventText, followEvents, readEventData } from './server-sent-events.js';

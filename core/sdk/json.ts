@@ -50,6 +50,11 @@ export function lostNumber(value: unknown, path = ''): string | undefined {
 /** A JSON object whose members are not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A JSON value for a message: a text as it is, others as JSON. `String` throws for `{"toString": 0}`. */
+export function describeValue(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+}
+
 /** Whether a parsed JSON value is an object: not null, and not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

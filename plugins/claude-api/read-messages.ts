@@ -1,5 +1,6 @@
 import { invalidField, readDataUrl, statelessError } from 'mortise/contracts/models';
 import {
+  describeValue,
   isJsonObject,
   type JsonObject,
   type ModelContentPart,
@@ -32,7 +33,7 @@ function readMessage(message: unknown, path: string, attachments: boolean): read
   if (role === 'system') return [{ role, content: joinTexts(blocks) }];
   if (role === 'assistant') return assistantMessage(blocks, attachments, path);
   if (role === 'user' || role === 'tool') return userMessages(blocks, attachments, path);
-  throw invalidField(`unsupported message role: ${String(role)}`, `${path}.role`);
+  throw invalidField(`unsupported message role: ${describeValue(role)}`, `${path}.role`);
 }
 
 function blocksOf(content: unknown, path: string): readonly JsonObject[] {
@@ -107,7 +108,7 @@ function readFile(block: JsonObject, attachments: boolean, path: string): readon
   if (source.type === 'url' && typeof source.url === 'string') {
     return [{ type: kind, ...(readDataUrl(source.url) ?? { url: source.url }), ...name }];
   }
-  throw invalidField(`${path}: the source of a ${String(type)} is not supported`, `${path}.content`);
+  throw invalidField(`${path}: the source of a ${describeValue(type)} is not supported`, `${path}.content`);
 }
 
 function joinTexts(blocks: readonly unknown[]): string {

@@ -3,6 +3,7 @@ import { skillSpec } from 'mortise/contracts/skills';
 import {
   type CallContext,
   type Database,
+  describeValue,
   isCodedError,
   isJsonObject,
   type JsonObject,
@@ -190,7 +191,7 @@ function versionError(version: unknown): MortiseError {
       message: 'version must be v1, and payload has none: it is not an export of a workspace',
     });
   }
-  return workspaceError('invalid_import_version', { details: { version: String(version).slice(0, 40) } });
+  return workspaceError('invalid_import_version', { details: { version: describeValue(version).slice(0, 40) } });
 }
 
 function readSkill(name: string, given: unknown, parse: NonNullable<Parts['skills']>['parse']) {

@@ -152,14 +152,14 @@ function publish(
   const rawId = input.evidence?.raw_event_id;
   const source = input.source_name;
   // Each principal has its own events: an id that another one has used is new.
-  const sender = `${ctx.principal.id}\n${source}`;
-  const first = isText(rawId) && isText(source) ? recent.find(sender, rawId) : undefined;
+  const event = isText(rawId) && isText(source) ? ([`${ctx.principal.id}\n${source}`, rawId] as const) : undefined;
+  const first = event && recent.find(...event);
   if (first !== undefined) return { status: 'duplicate', obs_id: first };
   const adapter = cooldowns.left(ingestAdapter) > 0 ? ingestAdapter : source;
   const published = intake.publish(input, { adapter, decided, principal: ctx.principal });
   if (!published.ok) throw refusal(published, cooldowns.left(adapter));
   const { obs_id, trace_id } = published.observation;
-  if (isText(rawId)) recent.remember(sender, rawId, obs_id);
+  if (event) recent.remember(...event, obs_id);
   return { status: 'accepted', obs_id, trace_id };
 }
 

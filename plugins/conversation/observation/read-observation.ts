@@ -110,7 +110,7 @@ const notAnObject: ObservationError = {
 function readSource(value: unknown, report: ReportProblem): string {
   if (!isText(value) || value.trim() === '') report('source_name', 'required', 'source_name must not be blank');
   else if (value.length > 128) report('source_name', 'too_long', 'source_name must have at most 128 characters');
-  return String(value);
+  return isText(value) ? value : '';
 }
 
 function readSessionKey(key: unknown, type: Observation['obs_type'], report: ReportProblem): string | undefined {

@@ -15,7 +15,7 @@ import {
 import { shownFeatures } from '../stages/content.js';
 import type { RunningGate } from '../start-gate.js';
 
-const ingresses: readonly string[] = ['api', 'ws', 'cron', 'channel', 'timer', 'ingest', 'adapter', 'internal'];
+const ingresses: readonly unknown[] = ['api', 'ws', 'cron', 'channel', 'timer', 'ingest', 'adapter', 'internal'];
 
 /** `POST /gate/explain`. */
 export function explainRoute(running: RunningGate): Route {
@@ -74,7 +74,7 @@ function readBody(body: unknown, principal: Principal): ObservationInput {
     throw new MortiseError('invalid_request', 'The body must be one observation: a JSON object.', { status: 400 });
   }
   const input = body as unknown as ObservationInput;
-  const ingress = ingresses.includes(String(input.ingress)) ? (input.ingress as Observation['ingress']) : 'ingest';
+  const ingress = ingresses.includes(input.ingress) ? (input.ingress as Observation['ingress']) : 'ingest';
   const user = boundUser(principal);
   const own = user === undefined ? {} : { actor: { actor_type: 'user', actor_id: user } as const };
   return { ...own, ...input, source_kind: 'external', ingress };

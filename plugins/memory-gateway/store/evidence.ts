@@ -1,5 +1,5 @@
 import { parseEvidenceUri } from 'mortise/contracts/evidence-store';
-import { isBlankText, redactSecrets } from 'mortise/sdk';
+import { describeValue, isBlankText, redactSecrets } from 'mortise/sdk';
 import type { Config } from '../config.generated.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -91,7 +91,7 @@ function hashErrors(item: EvidenceItem, uri: string, place: string): string[] {
   if (item.isLegacy) return [];
   if (sha256 === undefined || sha256 === null || sha256 === '') return [`EVIDENCE_MISSING_SHA256:${place}:${uri}`];
   if (hasHash(item)) return [];
-  return [`EVIDENCE_INVALID_SHA256:${place}:${String(sha256).slice(0, 16)}...`];
+  return [`EVIDENCE_INVALID_SHA256:${place}:${describeValue(sha256).slice(0, 16)}...`];
 }
 
 function attachmentErrors(

@@ -1,5 +1,6 @@
 import { invalidField, statelessError } from 'mortise/contracts/models';
 import {
+  describeValue,
   isJsonObject,
   type JsonObject,
   type ModelContentPart,
@@ -42,7 +43,7 @@ function readMessage(message: unknown, reading: Reading): ModelMessage {
   if (role === 'function' && typeof name === 'string') {
     return { role: 'tool', toolCallId: ids.get(name) ?? `call_${name}`, content, name };
   }
-  throw invalidField(`unsupported message role: ${String(role)}`, `${path}.role`);
+  throw invalidField(`unsupported message role: ${describeValue(role)}`, `${path}.role`);
 }
 
 function readAssistant(message: JsonObject, content: ModelMessage['content'], reading: Reading): ModelMessage {
@@ -87,12 +88,12 @@ function readPart(part: unknown, path: string, attachments: boolean): ModelConte
     if (!attachments) throw statelessError('provider_not_supported', { param: path });
     return {
       type: 'audio',
-      mediaType: `audio/${audio.format === 'mp3' ? 'mpeg' : String(audio.format)}`,
+      mediaType: `audio/${audio.format === 'mp3' ? 'mpeg' : describeValue(audio.format)}`,
       data: audio.data,
     };
   }
   if (type === 'file' && isJsonObject(file)) {
     return attachment('file', file.file_data, { attachments, path, name: file.filename });
   }
-  throw invalidField(`${path}: a part of type ${String(type)} is not supported`, path);
+  throw invalidField(`${path}: a part of type ${describeValue(type)} is not supported`, path);
 }

@@ -1,5 +1,5 @@
 import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
-import { isJsonObject, type JsonObject } from 'mortise/sdk';
+import { describeValue, isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
   type OfferedTools,
   offerTools,
@@ -83,7 +83,7 @@ function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: s
   const own = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
     if (!isJsonObject(tool)) throw invalidField(`tools.${index} must be an object`, `tools.${index}`);
     if (tool.type === 'function') return [readTool(tool.function, `tools.${index}.function`)];
-    ignored.push(`tools.${String(tool.type)}`);
+    ignored.push(`tools.${describeValue(tool.type)}`);
     return [];
   });
   return offerTools(own, choice, (one) => (isJsonObject(one.function) ? one.function.name : undefined));

@@ -1,5 +1,6 @@
 import { invalidField } from 'mortise/contracts/models';
 import {
+  describeValue,
   isJsonObject,
   type JsonObject,
   type ModelContentPart,
@@ -28,7 +29,7 @@ export function readInput(
     if (item.type === 'function_call') addCall(messages, readCall(item, path));
     else if (item.type === 'function_call_output') messages.push(readResult(item, path, attachments));
     else if (item.type === undefined || item.type === 'message') messages.push(readMessage(item, path, attachments));
-    else if (item.type !== 'reasoning') ignored.push(`input.${String(item.type)}`);
+    else if (item.type !== 'reasoning') ignored.push(`input.${describeValue(item.type)}`);
   }
   return messages;
 }
@@ -36,7 +37,7 @@ export function readInput(
 function readMessage({ role, content }: JsonObject, path: string, attachments: boolean): ModelMessage {
   const known = role === 'developer' ? 'system' : role;
   if (known !== 'system' && known !== 'user' && known !== 'assistant') {
-    throw invalidField(`unsupported message role: ${String(role)}`, `${path}.role`);
+    throw invalidField(`unsupported message role: ${describeValue(role)}`, `${path}.role`);
   }
   return { role: known, content: readContent(content, path, attachments) };
 }
@@ -78,5 +79,5 @@ function readPart(part: unknown, path: string, attachments: boolean): ModelConte
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
   if (type === 'input_image') return attachment('image', image, { attachments, path });
   if (type === 'input_file') return attachment('file', data ?? url, { attachments, path, name });
-  throw invalidField(`${path}: a part of type ${String(type)} is not supported`, path);
+  throw invalidField(`${path}: a part of type ${describeValue(type)} is not supported`, path);
 }

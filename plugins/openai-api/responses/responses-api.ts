@@ -31,7 +31,7 @@ function readPassedResponse(passed: PassedAnswer): { reply: string; usage: Answe
   const response = passed.streams ? objects.map((event) => event.response).findLast(isJsonObject) : objects[0];
   if (response?.status !== 'completed' && response?.status !== 'incomplete') return undefined;
   const items = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
-  if (items.some(({ type }) => String(type).endsWith('_call'))) return undefined;
+  if (items.some(({ type }) => typeof type === 'string' && type.endsWith('_call'))) return undefined;
   return { reply: items.map(textOfItem).join(''), usage: readUsage(response.usage) };
 }
 

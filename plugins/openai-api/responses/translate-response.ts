@@ -1,5 +1,5 @@
 import { invalidField, type ResolvedModel, type TranslatedRequest } from 'mortise/contracts/models';
-import { isJsonObject, type JsonObject } from 'mortise/sdk';
+import { describeValue, isJsonObject, type JsonObject } from 'mortise/sdk';
 import {
   ignoreOthers,
   type OfferedTools,
@@ -75,7 +75,7 @@ function readTools(body: JsonObject, { capabilities }: ResolvedModel, ignored: s
   const own = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
     if (!isJsonObject(tool)) throw invalidField(`tools.${index} must be an object`, `tools.${index}`);
     if (tool.type === 'function') return [readTool(tool, `tools.${index}`)];
-    ignored.push(`tools.${String(tool.type)}`);
+    ignored.push(`tools.${describeValue(tool.type)}`);
     return [];
   });
   return offerTools(own, choice, ({ name }) => name);
