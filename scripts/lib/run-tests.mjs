@@ -21,6 +21,8 @@ const batchCost = 15_000;
 /** Loading the platform costs about half a second per process, so small files share one. */
 const batchFiles = 12;
 
+const propertySeed = new URL('property-seed.mjs', import.meta.url).href;
+
 /** @param {string} root */
 const timesFile = (root) => join(root, 'dist', '.test-times.json');
 
@@ -54,7 +56,7 @@ export async function runTests(at, { files, database = true, load = [], env: mor
       at.node,
       [
         ...nodeFlags(),
-        ...load.flatMap((module) => ['--import', module]),
+        ...[propertySeed, ...load].flatMap((module) => ['--import', module]),
         join(at.root, 'node_modules/mocha/bin/mocha.js'),
         ...['--reporter', join(at.root, 'scripts/lib/test-reporter.cjs'), '--no-fail-zero'],
         ...options,

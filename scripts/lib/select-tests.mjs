@@ -42,11 +42,11 @@ export function listTests(root) {
 }
 
 /**
- * Tests whose number of rounds rounds.ts sets.
+ * Tests that `npm run test:long` repeats more often: those that ask for their number of rounds, and properties.
  * @param {string} root
  */
 export const hasLongRounds = (root) => (/** @type {string} */ file) =>
-  /\brounds\(/.test(readFileSync(join(root, file), 'utf8'));
+  /\brounds\(|from 'fast-check'/.test(readFileSync(join(root, file), 'utf8'));
 
 /** Code that opens a database or a port, or starts a process. */
 const opens = new RegExp(

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Observation, ObservationError, ObservationInput } from 'mortise/sdk';
+import { rounds } from 'mortise/sdk/testing';
 
 import { derive, readObservation } from '../observation/read-observation.js';
 import { type RouteFacts, routeObservation } from '../observation/route-observation.js';
@@ -208,7 +209,7 @@ describe('an observation', () => {
         if (!result.ok) expect(result.errors.length).to.be.greaterThan(0);
         else expect(Object.isFrozen(result.observation)).to.equal(true);
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500, 10_000), examples: [[{ source_name: { toString: 0 } }]] },
     );
     fc.assert(
       fc.property(fc.string(), fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), (text, extra) => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { GateConfig } from 'mortise/contracts/gate';
 import type { GateStage, Observation } from 'mortise/sdk';
+import { rounds } from 'mortise/sdk/testing';
 import { Gate } from '../gate.js';
 import { defaultConfig } from '../gate-config.js';
 import type { GatePipeline } from '../pipeline.js';
@@ -73,7 +74,7 @@ describe('the policy ladder', () => {
         const first = rungs.find(({ reason }) => asks.includes(reason));
         expect(decision).to.include(first ?? { reason: 'message_default', action: 'deliver' });
       }),
-      { numRuns: 400 },
+      { numRuns: rounds(400, 8_000) },
     );
   });
 

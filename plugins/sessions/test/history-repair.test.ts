@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { StoredMessage } from 'mortise/contracts/sessions';
 import type { ModelToolCall } from 'mortise/sdk';
+import { rounds } from 'mortise/sdk/testing';
 import { modelMessages, repairHistory } from '../history-repair.js';
 import { readToolCalls } from '../store/rows.js';
 
@@ -72,7 +73,7 @@ describe('history repair', () => {
         expect(isValid(once)).to.equal(true);
         expect(repairHistory(once)).to.deep.equal(once);
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500, 10_000) },
     );
   });
 

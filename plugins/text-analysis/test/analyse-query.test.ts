@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { rounds } from 'mortise/sdk/testing';
 import { analysis } from './tokens.js';
 
 function queryTerms(query: string): string[] {
@@ -123,7 +124,7 @@ describe('a quoted phrase', () => {
           expect(analysis.analyse(whole).map(({ term }) => term)).to.include.members([...phrase.terms]);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(2_000, 40_000) },
     );
     expect(held).to.be.greaterThan(200);
   });

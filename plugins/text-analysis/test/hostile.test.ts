@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { rounds } from 'mortise/sdk/testing';
 import { createWordBorders } from '../add-segmented.js';
 import { foldText, SELF_FOLDED } from '../fold-text.js';
 import { analysis, source } from './tokens.js';
@@ -45,7 +46,7 @@ function checkTokens(text: string): void {
 
 describe('the analyser', () => {
   it('returns ordered tokens within the text for any string', () => {
-    fc.assert(fc.property(anyText, checkTokens), { numRuns: 500 });
+    fc.assert(fc.property(anyText, checkTokens), { numRuns: rounds(500, 10_000) });
   });
 
   it('divides words where the segmenter does, in any string', () => {
@@ -57,7 +58,7 @@ describe('the analyser', () => {
         const within = starts.filter((at) => at > from && at < to);
         expect(createWordBorders(text)(from, to)).to.deep.equal([...within, to]);
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1_000, 20_000) },
     );
   });
 
@@ -70,7 +71,7 @@ describe('the analyser', () => {
           else expect(analysis.analyse(surface).map(({ term }) => term)).to.include(token.term);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: rounds(1_000, 20_000) },
     );
   });
 
