@@ -186,7 +186,7 @@ describe('a server that is stopped', function () {
       const from = Date.now();
       expect(await server.end('SIGTERM')).to.equal(0);
       // The limit, plus the time that a loaded machine takes to end a process.
-      expect(Date.now() - from).to.be.within(1_000, 3_500);
+      expect(Date.now() - from).to.be.within(1_000, 15_000);
       const events = (await (await streaming).text()).split('\n\n').filter((frame) => frame.startsWith('data: '));
       expect(events.at(-1)).to.equal('data: [DONE]');
       expect(JSON.parse(events.at(-2)?.slice(6) ?? '')).to.deep.include({ type: 'error' });

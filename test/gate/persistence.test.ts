@@ -107,7 +107,7 @@ describe('persistent state of the gate and its sessions', () => {
 
     it('is deleted with its session', async () => {
       const host = await start(newFolder(), {
-        MORTISE_SESSION_IDLE_TTL_SECONDS: '0.3',
+        MORTISE_SESSION_IDLE_TTL_SECONDS: '2',
         MORTISE_SESSION_IDLE_SWEEP_SECONDS: '0.05',
         MORTISE_TICK_SECONDS: '0',
       });

@@ -65,7 +65,7 @@ describe('the launcher while the server runs', () => {
     } finally {
       clearInterval(again);
     }
-    expect(Date.now() - startedAt).to.be.within(1_000, 5_000);
+    expect(Date.now() - startedAt).to.be.within(1_000, 30_000);
     launcher.closeInput();
     expect((await launcher.ended).code).to.equal(0);
   });

@@ -285,9 +285,14 @@ describe('agent turns', () => {
     });
 
     it('refuses a turn beyond the queue, and one that waits too long', async () => {
-      const gateway = await start((_, __, signal) => slowly(400, ['done'], signal), {
-        env: { MORTISE_AGENT_QUEUE_LIMIT: '1', MORTISE_AGENT_QUEUE_WAIT_SECONDS: '0.1' },
-      });
+      const held = Promise.withResolvers<void>();
+      const gateway = await start(
+        async function* () {
+          await held.promise;
+          yield* says('done');
+        },
+        { env: { MORTISE_AGENT_QUEUE_LIMIT: '1', MORTISE_AGENT_QUEUE_WAIT_SECONDS: '2' } },
+      );
       const first = gateway.process('1');
       await until('the turn', () => gateway.model.requests.length === 1);
       const second = gateway.process('2');
@@ -296,12 +301,17 @@ describe('agent turns', () => {
       expect(third.headers.get('retry-after')).to.equal('1');
       expect(await errorOf(third)).to.include({ status: 429, code: 'session_busy' });
       expect(await errorOf(await second)).to.include({ status: 503, code: 'turn_queue_timeout' });
+      held.resolve();
       expect((await first).status).to.equal(200);
       expect(gateway.model.requests).to.have.length(1);
     });
 
     it('refuses a repeated key while its turn is running', async () => {
-      const gateway = await start((_, __, signal) => slowly(300, ['done'], signal));
+      const held = Promise.withResolvers<void>();
+      const gateway = await start(async function* () {
+        await held.promise;
+        yield* says('done');
+      });
       const headers = { 'idempotency-key': 'k' };
       const first = gateway.process('1', {}, headers);
       await until('the turn', () => gateway.model.requests.length === 1);
@@ -309,6 +319,7 @@ describe('agent turns', () => {
         status: 409,
         code: 'turn_in_progress',
       });
+      held.resolve();
       await first;
       expect((await gateway.process('1', {}, headers)).headers.get('x-idempotent-replay')).to.equal('true');
       expect(gateway.model.requests).to.have.length(1);
@@ -385,16 +396,16 @@ describe('agent turns', () => {
     });
 
     it('does not block the process while a model without streaming works', async () => {
-      const gateway = await start((_, __, signal) => slowly(200, ['at last'], signal));
       let ticks = 0;
-      const ticker = setInterval(() => {
-        ticks += 1;
-      }, 10);
-      try {
-        expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('at last');
-      } finally {
+      const gateway = await start(async function* () {
+        const ticker = setInterval(() => {
+          ticks += 1;
+        }, 10);
+        await until('the timers', () => ticks >= 5);
         clearInterval(ticker);
-      }
+        yield* says('at last');
+      });
+      expect(((await (await gateway.process('hi')).json()) as { reply: string }).reply).to.equal('at last');
       expect(ticks).to.be.at.least(5);
     });
 

@@ -173,8 +173,8 @@ describe('conversation', () => {
   });
 
   it('counts only the wait, not the handling', async () => {
-    const { conversation } = testConversation({ handle: () => sleep(80, 'slow but sure') });
-    const settled = await conversation.intake.submit(message('one'), { wait: { limit: 16, timeoutMs: 20 } });
+    const { conversation } = testConversation({ handle: () => sleep(1_500, 'slow but sure') });
+    const settled = await conversation.intake.submit(message('one'), { wait: { limit: 16, timeoutMs: 1_000 } });
     expect(settled).to.include({ outcome: 'handled', value: 'slow but sure' });
   });
 

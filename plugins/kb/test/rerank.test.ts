@@ -46,7 +46,7 @@ describe('a search with vectors', () => {
         }),
     }),
   });
-  const rerank = { enabled: true, embedder: 'probe', candidate_k: 10, alpha: 0.7, timeout_ms: 300 };
+  const rerank = { enabled: true, embedder: 'probe', candidate_k: 10, alpha: 0.7, timeout_ms: 1_500 };
 
   beforeEach(async () => {
     model = 'one';

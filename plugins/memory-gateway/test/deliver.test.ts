@@ -17,8 +17,8 @@ function block(milliseconds: number): void {
 
 describe('a failed backend call', () => {
   let calls: number;
-  const backend = (afterFailure: () => void): DeliverDeps => ({
-    timeoutMs: 400,
+  const backend = (timeoutMs: number, afterFailure: () => void): DeliverDeps => ({
+    timeoutMs,
     ledgerRows: async () => [],
     backend: {
       backend: 'fake',
@@ -41,7 +41,7 @@ describe('a failed backend call', () => {
     const delivery = await deliver(
       item,
       { retriesOnce: true },
-      backend(() => {}),
+      backend(10_000, () => {}),
     );
     expect(delivery).to.deep.include({ kind: 'stored', id: 'm-1' });
   });
@@ -50,7 +50,7 @@ describe('a failed backend call', () => {
     const delivery = await deliver(
       item,
       { retriesOnce: true },
-      backend(() => block(400)),
+      backend(400, () => block(400)),
     );
     expect(delivery).to.deep.include({ kind: 'failed', detail: 'api_error_503' });
     expect(calls).to.equal(1);

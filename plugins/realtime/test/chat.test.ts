@@ -134,13 +134,16 @@ describe('chatting over the socket', () => {
     }).timeout(patient);
 
     it('streams two sessions on one socket at the same time, each in order', async () => {
-      const model = fakeModel(({ messages }, _, signal) => {
+      const both = Promise.withResolvers<void>();
+      const model = fakeModel(async function* ({ messages }) {
         const name = String(messages.at(-1)?.content);
-        return slowly(
-          50,
-          Array.from({ length: 10 }, (__, i) => `${name}${i} `),
-          signal,
-        );
+        for (let i = 0; i < 10; i += 1) {
+          if (i === 5 && model.requests.length === 2) both.resolve();
+          // Each stream goes on when the other one has begun.
+          if (i === 5) await both.promise;
+          yield { type: 'content_delta', text: `${name}${i} ` };
+        }
+        yield { type: 'done' };
       });
       const client = await start({ model });
       const ids = ['a', 'b'].map((name) => client.request('chat.send', { content: name, session_id: name }));
@@ -154,7 +157,11 @@ describe('chatting over the socket', () => {
     }).timeout(patient);
 
     it('refuses the second of two messages for one session at once, and asks the model once', async () => {
-      const model = fakeModel((_, __, signal) => slowly(200, ['done'], signal));
+      const held = Promise.withResolvers<void>();
+      const model = fakeModel(async function* () {
+        await held.promise;
+        yield* says('done');
+      });
       const client = await start({ model });
       const other = await platform.connect();
       const first = client.request('chat.send', { content: 'one' });
@@ -163,6 +170,7 @@ describe('chatting over the socket', () => {
       expect(busy?.error?.code).to.equal('SESSION_BUSY');
       expect(busy?.error?.message).to.equal('Session is being processed by another request. Please try again.');
       expect(kinds(await other.ask('chat.send', { content: 'three' }))).to.deep.equal(['SESSION_BUSY']);
+      held.resolve();
       await client.end(first);
       expect(model.requests).to.have.length(1);
       expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['one', 'done']);

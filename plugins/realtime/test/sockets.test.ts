@@ -165,7 +165,7 @@ describe('sockets', () => {
     }).timeout(patient);
 
     it('are disconnected when they do not answer a ping', async () => {
-      platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '0.3' } });
+      platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '1.5' } });
       const alive = await platform.connect();
       const silent = await platform.connect({ autoPong: false });
       await until('the end of the silent socket', () => silent.closed !== undefined);

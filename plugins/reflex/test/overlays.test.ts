@@ -86,10 +86,10 @@ describe('stored overrides', () => {
 
     it('that expire while no process runs are audited once at the next start', async () => {
       const first = await start();
-      first.service('conversation').publish(suggestion(true, 1), { principal: localPrincipal });
+      first.service('conversation').publish(suggestion(true, 2), { principal: localPrincipal });
       await until('the row', async () => (await count(first, 'overlays')) === 1);
       await first.stop();
-      await sleep(1_100);
+      await sleep(2_100);
       const second = await start();
       expect(overrides(second).force_low_model).to.equal(false);
       await until('the note', async () => (await expired(second)).length === 1);
@@ -123,7 +123,7 @@ describe('stored overrides', () => {
         await two.fetch('/gate/overrides/drop_sessions', { method: 'DELETE' });
         await until('the end', () => overrides(one).drop_sessions.length === 0);
         seen.length = 0;
-        one.service('conversation').publish(suggestion(true, 1), { principal: localPrincipal });
+        one.service('conversation').publish(suggestion(true, 3), { principal: localPrincipal });
         await until('both', () => overrides(one).force_low_model && overrides(two).force_low_model);
         const refused = two.service('conversation').publish(suggestion(false, 1), { principal: localPrincipal });
         expect(refused.ok).to.equal(true);

@@ -10,7 +10,7 @@ describe('grouped writes', () => {
       const { store } = await openSessions(engine);
       const write = (n: number) =>
         store.writes.run(async (trx) => {
-          await claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 1_000, trx);
+          await claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 30_000, trx);
           if (n % 3 === 0) throw new Error(`no ${n}`);
           return n;
         });
@@ -24,7 +24,7 @@ describe('grouped writes', () => {
     it('see the writes of the members before them', async () => {
       const { store } = await openSessions(engine);
       const claims = await Promise.all(
-        Array.from({ length: 10 }, () => store.writes.run((trx) => claimSession(store, asSession(s1), 1_000, trx))),
+        Array.from({ length: 10 }, () => store.writes.run((trx) => claimSession(store, asSession(s1), 30_000, trx))),
       );
       const won = claims.filter((claim) => claim !== null);
       expect(won).to.have.length(1);
@@ -34,15 +34,15 @@ describe('grouped writes', () => {
     it('run after an urgent lease renewal', async () => {
       const { store } = await openSessions(engine);
       const session = asSession(s1);
-      const lease = await claimSession(store, session, 1_000);
+      const lease = await claimSession(store, session, 30_000);
       if (!lease) throw new Error('the session is taken');
       const order: string[] = [];
       const writes = Array.from({ length: 80 }, (_, n) =>
         store.writes
-          .run((trx) => claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 1_000, trx))
+          .run((trx) => claimSession(store, asSession({ ...s1, sessionId: `g${n}` }), 30_000, trx))
           .then(() => order.push('write')),
       );
-      const renewal = renewSession(store, lease, 1_000).then((renewed) => order.push(`renewed ${renewed}`));
+      const renewal = renewSession(store, lease, 30_000).then((renewed) => order.push(`renewed ${renewed}`));
       await Promise.all([...writes, renewal]);
       expect(order).to.have.length(81);
       // The first group is on its way when the renewal comes; it is in the next one, before the rest.

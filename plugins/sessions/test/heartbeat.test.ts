@@ -26,7 +26,7 @@ describe('heartbeat', () => {
     let renewals = 0;
     const why = await new Promise<string>((resolve) => {
       startHeartbeat({
-        ttlMs: 2_000,
+        ttlMs: 3_000,
         renew: () => {
           renewals += 1;
           return Promise.reject(new Error('no database'));
@@ -34,15 +34,15 @@ describe('heartbeat', () => {
         onLost: () => resolve('given up'),
       });
       // Timers that are due end in their order, on a busy machine too.
-      setTimeout(() => resolve('claimable'), 2_000);
+      setTimeout(() => resolve('claimable'), 3_000);
     });
     expect([renewals > 2, why]).to.deep.equal([true, 'given up']);
   });
 
   it('gives up before another owner may claim the session while a renewal never ends', async () => {
     const why = await new Promise<string>((resolve) => {
-      startHeartbeat({ ttlMs: 400, renew: () => new Promise(() => undefined), onLost: resolve });
-      setTimeout(() => resolve('claimable'), 400);
+      startHeartbeat({ ttlMs: 3_000, renew: () => new Promise(() => undefined), onLost: resolve });
+      setTimeout(() => resolve('claimable'), 3_000);
     });
     expect(why).to.equal('unanswered');
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { claimSession } from '../store/session-row.js';
-import { asSession } from '../store/store.js';
+import { asSession, type Lease } from '../store/store.js';
 import { sweepSessions } from '../sweep.js';
 import { ask, assistant, codeOf, nextSeq, opened, openSessions, s1, turnRequest, user } from './open-store.js';
 
@@ -84,7 +84,7 @@ describe('turns', () => {
           return hanging.has(String(name)) ? () => new Promise(() => undefined) : (member.bind(target) as unknown);
         },
       });
-      const { service } = await openSessions(engine, { database, ttlMs: 600 });
+      const { service } = await openSessions(engine, { database, ttlMs: 2_000 });
       const turn = await opened(service);
       for (const name of ['transaction', 'statement', 'batch', 'claim']) hanging.add(name);
       const appended = codeOf(turn.append([assistant('Hi.')]));
@@ -120,7 +120,7 @@ describe('turns', () => {
           };
         },
       });
-      const { service } = await openSessions(engine, { database, ttlMs: 600 });
+      const { service } = await openSessions(engine, { database, ttlMs: 2_000 });
       const turn = await opened(service, turnRequest('hi', { idempotency: key }));
       holds = true;
       const closing = codeOf(turn.close(answered));
@@ -209,11 +209,16 @@ describe('turns', () => {
       const sessions = await openSessions(engine, { ttlMs: 150 });
       const { service, store } = sessions;
       const turn = await opened(service);
-      await store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
-        turn.sessionKey,
-      ]);
-      const thief = await claimSession(store, asSession(s1), 30_000);
-      expect(thief?.epoch).to.equal(2);
+      // Again when the heartbeat renews the lease in between.
+      let thief: Lease | null = null;
+      await until('the claim', async () => {
+        await store.database.statement('update {realtime.sessions} set lease_expires_at = 1 where id = ?', [
+          turn.sessionKey,
+        ]);
+        thief = await claimSession(store, asSession(s1), 30_000);
+        return thief !== null;
+      });
+      expect(thief).to.deep.include({ epoch: 2 });
       await until('the heartbeat to notice', () => turn.signal.aborted);
       expect(turn.signal.reason).to.include({ code: 'session_fenced' });
       expect(await codeOf(turn.append([assistant('x')]))).to.equal('session_fenced');

@@ -9,7 +9,7 @@ describe('the invariants, checked by SQL', () => {
       let memory: RemoteMemory;
       before(async function start() {
         this.timeout(40_000);
-        memory = await startRemoteMemory(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '300' } });
+        memory = await startRemoteMemory(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '5000' } });
         const { server } = memory;
         // Rows of every kind: stored, duplicate, redirected, refused, waiting, dead, delivered and lost.
         for (let n = 0; n < 3; n += 1) {
