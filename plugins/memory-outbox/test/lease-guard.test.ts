@@ -186,7 +186,7 @@ describe('a process that is frozen while it delivers', function () {
       };
       try {
         // The last thing that a look for the memory asks.
-        other.server.fail('list', { kind: 'slow', ms: 300 });
+        other.server.fail('list', { kind: 'slow', ms: 3_000 });
         const id = await store('Once.');
         await until(() => other.server.requests.some(({ call }) => call === 'list'));
         frozen.child.kill('SIGSTOP');

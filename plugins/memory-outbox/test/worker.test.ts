@@ -209,11 +209,11 @@ describe('the outbox worker', () => {
       const id = await outbox.queue('Slowly.');
       const { outbox: rows } = outbox.host.service('logbook');
       // The first worker takes the row, sends it, and is never heard of again.
-      const claim = await rows.claimOutbox({ workerId: 'slow', batchSize: 10, leaseSeconds: 1 });
+      const claim = await rows.claimOutbox({ workerId: 'slow', batchSize: 10, leaseSeconds: 3 });
       expect(claim.rows.map(({ outboxId }) => outboxId)).to.deep.equal([id]);
       const { memoryKey } = await outbox.outboxRow(id);
       outbox.server.put({ content: 'Slowly.', metadata: { space: 'private:a', mortise_key: memoryKey } });
-      const options = { leaseSeconds: '1', workerId: 'quick' };
+      const options = { leaseSeconds: '3', workerId: 'quick' };
       expect((await outbox.deliver(options)).data).to.deep.include({ claimed: 0 });
       await until(async () => ((await outbox.deliver(options)).data as { sent: number }).sent === 1);
       expect(await outbox.trail(id)).to.deep.equal([
@@ -233,7 +233,7 @@ describe('the outbox worker', () => {
       this.timeout(20_000);
       const own = await startOther({ fake: { idempotent: true } });
       const id = await own.queue('Slowly.');
-      own.server.fail('add', { kind: 'slow', ms: 2_500 });
+      own.server.fail('add', { kind: 'slow', ms: 6_000 });
       const hanging = workerThatHangs(own, 'slow').runOnce();
       await until(async () => (await own.outboxRow(id)).lockedBy === 'slow');
       const options = { leaseSeconds: '1', workerId: 'quick' };

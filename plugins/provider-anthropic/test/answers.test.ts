@@ -172,17 +172,17 @@ describe('answers of Anthropic’s API', () => {
       await leaving;
     });
     api.upstream.answer(stalls, hangs);
-    expect(await failureOf(api.ask({ settings: { idle_timeout_ms: 40 } }))).to.deep.include({
+    expect(await failureOf(api.ask({ settings: { idle_timeout_ms: 400 } }))).to.deep.include({
       details: { cause: 'idle_timeout' },
     });
-    expect(await failureOf(api.ask({ settings: { timeout_ms: 40 } }))).to.deep.include({
+    expect(await failureOf(api.ask({ settings: { timeout_ms: 400 } }))).to.deep.include({
       message: 'provider request timed out',
     });
     api.upstream.answer(hangs, hangs, hangs);
     const silent = { details: { cause: 'idle_timeout' } };
-    expect(await failureOf(api.ask({ settings: { idle_timeout_ms: 40 } }))).to.deep.include(silent);
-    expect(await failureOf(count({ settings: { idle_timeout_ms: 40 } }))).to.deep.include(silent);
-    expect(await failureOf(count({ settings: { timeout_ms: 40 } }))).to.deep.include({
+    expect(await failureOf(api.ask({ settings: { idle_timeout_ms: 400 } }))).to.deep.include(silent);
+    expect(await failureOf(count({ settings: { idle_timeout_ms: 400 } }))).to.deep.include(silent);
+    expect(await failureOf(count({ settings: { timeout_ms: 400 } }))).to.deep.include({
       message: 'provider request timed out',
     });
   });

@@ -118,11 +118,11 @@ describe('raw exchanges with the API', () => {
     api.upstream.answer(openAi.hangs, beginning, openAi.hangs, beginning);
     const asked = (settings: ProviderSettings) => answered(exchange('{}', { settings, startsAtOnce: true }));
     const silent = { code: 'provider_request_failed', details: { cause: 'idle_timeout' } };
-    expect(await failureOf(asked({ idle_timeout_ms: 40 }))).to.deep.include(silent);
-    expect(await failureOf(asked({ idle_timeout_ms: 40 }))).to.deep.include(silent);
+    expect(await failureOf(asked({ idle_timeout_ms: 400 }))).to.deep.include(silent);
+    expect(await failureOf(asked({ idle_timeout_ms: 400 }))).to.deep.include(silent);
     const slow = { message: 'provider request timed out', details: { cause: 'timeout' } };
-    expect(await failureOf(asked({ timeout_ms: 40 }))).to.deep.include(slow);
-    expect(await failureOf(asked({ timeout_ms: 40 }))).to.deep.include(slow);
+    expect(await failureOf(asked({ timeout_ms: 400 }))).to.deep.include(slow);
+    expect(await failureOf(asked({ timeout_ms: 400 }))).to.deep.include(slow);
     for (const { leaving } of api.upstream.requests) await leaving;
   });
 

@@ -119,7 +119,7 @@ describe('the shell of agents', () => {
     }).timeout(20_000);
 
     it('endless loops, with everything they started', async () => {
-      const text = await reply({ command: 'echo $$; (while :; do :; done) & while :; do :; done', timeout_seconds: 1 });
+      const text = await reply({ command: 'echo $$; (while :; do :; done) & while :; do :; done', timeout_seconds: 3 });
       const [, code = '', pid = ''] = text.split('\n');
       expect(code).to.equal('(command exited with code 124)');
       await ended(Number(pid));
