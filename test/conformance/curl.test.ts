@@ -12,8 +12,7 @@ interface Reply {
 
 const correlation = /^corr-[0-9a-f]{16}$/;
 
-describe('curl', function () {
-  this.timeout(60_000);
+describe('curl', () => {
   eachDatabase(
     (engine) => {
       let server: ServerProcess;

@@ -15,8 +15,7 @@ describe('the official client with the memory tools', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine, { env: { GOVERNANCE_ADMIN_KEY: ADMIN_KEY } });
       });
       after(() => memory.stop());

@@ -34,8 +34,7 @@ describe('prompts, variables, skills and workspace as shipped', () => {
     async function open(env: Readonly<Record<string, string>> = {}): Promise<void> {
       host = await createTestHost({ plugins, database: engine.env, env: { MORTISE_WORKSPACE_DIR: workspace, ...env } });
     }
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       await open();
     });
     after(() => host.stop());
@@ -157,8 +156,7 @@ describe('prompts, variables, skills and workspace as shipped', () => {
       expect(await get<JsonObject[]>('/skills')).to.have.length(1);
     });
 
-    it('A39 A40 shows the layers of a prompt when the feature is on, each with its hash', async function layers() {
-      this.timeout(30_000);
+    it('A39 A40 shows the layers of a prompt when the feature is on, each with its hash', async () => {
       expect(await errorOf(await host.fetch('/agent/system-layers'))).to.include({
         status: 404,
         code: 'feature_disabled',
@@ -177,8 +175,7 @@ describe('prompts, variables, skills and workspace as shipped', () => {
       );
     });
 
-    it('A25 refuses a disabled tool, with an audit row', async function off() {
-      this.timeout(30_000);
+    it('A25 refuses a disabled tool, with an audit row', async () => {
       await restart({ MORTISE_DISABLED_TOOLS: 'shell,edit' });
       const refused = await host.post('/agent/process', { ...named('a25'), shell: [{ command: 'true' }] });
       const correlationId = refused.headers.get('x-correlation-id');

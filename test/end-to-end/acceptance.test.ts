@@ -57,8 +57,7 @@ function joined(events: readonly ShownEvent[]): readonly object[] {
 
 describe('the agent gateway as shipped', () => {
   for (const variable of ['MORTISE_API_KEY', 'NEXTAI_API_KEY']) {
-    it(`A01 A02 A03 requires the key of ${variable} on all but public routes`, async function keyed() {
-      this.timeout(30_000);
+    it(`A01 A02 A03 requires the key of ${variable} on all but public routes`, async () => {
       const host = await createTestHost({ plugins, env: { [variable]: 'k' } });
       const get = (path: string, headers = {}) => host.fetch(path, { headers });
       try {
@@ -85,8 +84,7 @@ describe('the agent gateway as shipped', () => {
     let host: TestHost;
     let upstream: FakeOpenAi;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       upstream = await startFakeOpenAi();
       host = await createTestHost({
         plugins,
@@ -308,7 +306,7 @@ describe('the agent gateway as shipped', () => {
       expect(await statuses()).to.deep.equal(['step_limit', 'step_limit']);
       const limit = ['assistant', "I've reached the maximum number of tool calls. Please try again."];
       expect(await messages()).to.deep.equal([['user', 'go'], limit, ['user', 'go'], limit]);
-    }).timeout(60_000);
+    });
 
     it('A64 runs two turns of a session sequentially', async () => {
       await useFake();

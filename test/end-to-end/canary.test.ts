@@ -10,8 +10,7 @@ const secrets = {
 };
 const text = 'canarymessage walks into the harbour at midnight';
 
-describe('message texts and secrets', function () {
-  this.timeout(60_000);
+describe('message texts and secrets', () => {
   let server: ServerProcess;
 
   before(async () => {

@@ -12,8 +12,7 @@ interface Chat {
   readonly meta: object;
 }
 
-describe('commands that run in the client process', function () {
-  this.timeout(60_000);
+describe('commands that run in the client process', () => {
   let host: TestHost;
   const key = 'heron-key-0123456789';
   /** A key with only the rights of a user. */

@@ -282,9 +282,7 @@ const serverFaults = (administrator: () => Database): readonly Fault[] => {
   ];
 };
 
-describe('the doctor', function () {
-  this.timeout(30_000);
-
+describe('the doctor', () => {
   const checks = (host: () => TestHost, all: readonly Fault[]): void => {
     /** Undefined while the plugins restart. */
     const found = async (): Promise<readonly Finding[] | undefined> => {

@@ -39,8 +39,7 @@ function declaredRoutes(): readonly { readonly name: string; readonly pattern: R
     });
 }
 
-describe('the first day of a new user', function () {
-  this.timeout(60_000);
+describe('the first day of a new user', () => {
   let server: ServerProcess;
   let upstream: FakeOpenAi;
   /** Checks each call against the OpenAPI description. */

@@ -13,8 +13,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-describe('the command line on a full disk, without a server', function () {
-  this.timeout(60_000);
+describe('the command line on a full disk, without a server', () => {
   let folder: string;
   const data = (): string => join(folder, 'data');
   before(async () => {

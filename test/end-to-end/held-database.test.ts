@@ -53,8 +53,7 @@ function holds(): { readonly plugin: TestPlugin; readonly began: Promise<void> }
 
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {} } };
 
-describe('a plugin that holds the database', function () {
-  this.timeout(20_000);
+describe('a plugin that holds the database', () => {
   eachDatabase((engine) => {
     let host: TestHost;
     afterEach(() => host.stop());

@@ -19,8 +19,7 @@ async function blocks(heading: string, language: string): Promise<readonly strin
   );
 }
 
-describe('the README', function () {
-  this.timeout(60_000);
+describe('the README', () => {
   let server: ServerProcess;
 
   before(async () => {

@@ -47,8 +47,7 @@ export default () => ({
 
 const tools = ['deep', 'pair', 'endless', 'alone', 'answer', 'heap'];
 
-describe('tools that call tools', function () {
-  this.timeout(60_000);
+describe('tools that call tools', () => {
   let server: ServerProcess;
 
   before(async () => {

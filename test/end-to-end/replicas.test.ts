@@ -3,9 +3,7 @@ import { createTestHost, eachDatabase, type TestHost, type TestPlugin, until } f
 
 const quiet: TestPlugin = { manifest: { key: 'quiet' }, definition: { key: 'quiet', register: () => undefined } };
 
-describe('two replicas on one PostgreSQL', function () {
-  this.timeout(60_000);
-
+describe('two replicas on one PostgreSQL', () => {
   eachDatabase((engine) => {
     if (engine.dialect !== 'postgres') return;
     const hosts: TestHost[] = [];

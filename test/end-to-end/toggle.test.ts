@@ -39,8 +39,7 @@ const call = (name: string): object => ({
   params: { name, arguments: {} },
 });
 
-describe('toggling a plugin over HTTP', function () {
-  this.timeout(30_000);
+describe('toggling a plugin over HTTP', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import { createTestHost, type TestHost, temporaryFolder } from 'mortise/sdk/testing';
 import { runCommand } from './command-line.js';
 
-describe('commands of workspace files', function () {
-  this.timeout(60_000);
+describe('commands of workspace files', () => {
   const [key, adminKey] = ['heron-key-0123456789', 'egret-admin-key-0123456789'];
   const hosts: TestHost[] = [];
   let [first, second]: readonly (TestHost | undefined)[] = [];

@@ -57,7 +57,6 @@ describe('the gate before the agent API', () => {
     let host: TestHost;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 

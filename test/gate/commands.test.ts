@@ -6,9 +6,7 @@ import { onServer } from '../../core/cli/test/run-cli.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-describe('the gate on the command line', function () {
-  this.timeout(60_000);
-
+describe('the gate on the command line', () => {
   oneDatabase((engine) => {
     let host: TestHost;
 

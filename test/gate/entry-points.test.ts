@@ -83,7 +83,6 @@ describe('entry points of other plugins', () => {
     let host: TestHost;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 

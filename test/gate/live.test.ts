@@ -71,7 +71,6 @@ describe('the gate in a running system', () => {
     }
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 

@@ -71,7 +71,6 @@ describe('many concurrent sessions', function () {
     let sent: string[];
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host?.stop();
       host = undefined;
     });

@@ -32,7 +32,6 @@ describe('persistent state of the gate and its sessions', () => {
     const seen: Observation[] = [];
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
       seen.length = 0;
     });

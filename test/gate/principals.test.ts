@@ -25,8 +25,7 @@ describe('principals', () => {
     let host: TestHost;
     let model: ReturnType<typeof fakeModel>;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       model = toolCaller();
       host = await createTestHost({
         plugins: ['agent', 'channel-console', 'gate', 'reflex', 'memory-gateway', 'memory-backend-local'],
@@ -41,7 +40,6 @@ describe('principals', () => {
     });
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 

@@ -26,7 +26,6 @@ describe('the variables of the gate', () => {
   let host: TestHost;
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host.stop();
   });
 

@@ -5,8 +5,7 @@ import { createProject, type Project } from './project.js';
 
 const test = (name: string, body: string): string => `it('${name}', () => {\n  ${body}\n});\n`;
 
-describe('npm test', function () {
-  this.timeout(60_000);
+describe('npm test', () => {
   let project: Project;
   beforeEach(() => {
     project = createProject();

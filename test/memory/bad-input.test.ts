@@ -140,8 +140,7 @@ describe('bad input', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine, { env: { GOVERNANCE_ADMIN_KEY: ADMIN_KEY } });
       });
       after(() => memory.stop());

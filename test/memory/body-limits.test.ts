@@ -3,8 +3,7 @@ import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 const mebibyte = 1024 * 1024;
 
-describe('the largest request on /mcp', function () {
-  this.timeout(30_000);
+describe('the largest request on /mcp', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

@@ -90,8 +90,7 @@ const environment = (place: number, textOf: (row: Row) => string | undefined): R
     }),
   );
 
-describe('the configuration of the memory plugins', function () {
-  this.timeout(60_000);
+describe('the configuration of the memory plugins', () => {
   let host: TestHost | undefined;
   const start = async (env: Readonly<Record<string, string>>): Promise<TestHost> => {
     host = await createTestHost({ plugins, env, listen: false });

@@ -169,8 +169,7 @@ describe('the context of a conversation', () => {
 
 describe('recall in long conversations', () => {
   eachDatabase((engine) => {
-    it('is a tenth higher with context', async function recall() {
-      this.timeout(60_000);
+    it('is a tenth higher with context', async () => {
       const memory = await startMemory(engine);
       try {
         const { messages, questions } = createConversations({ count: 2, length: 150, questions: 60 });

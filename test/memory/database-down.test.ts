@@ -10,8 +10,7 @@ describe('memories without a database', () => {
       if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.
       let memory: MemoryHost;
       let proxy: DatabaseProxy;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         const { DATABASE_HOST = '', DATABASE_PORT } = engine.env;
         proxy = await startDatabaseProxy(DATABASE_HOST, Number(DATABASE_PORT));
         const env = { ...engine.env, DATABASE_HOST: '127.0.0.1', DATABASE_PORT: String(proxy.port) };
@@ -22,8 +21,7 @@ describe('memories without a database', () => {
         await proxy.disconnect().catch(() => {});
       });
 
-      it('are refused on every endpoint, and work again when the database is back', async function refused() {
-        this.timeout(40_000);
+      it('are refused on every endpoint, and work again when the database is back', async () => {
         const body = { payload_md: 'While it was down', target_space: 'private:down' };
         await proxy.disconnect();
 

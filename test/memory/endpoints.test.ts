@@ -9,8 +9,7 @@ describe('the memory endpoints', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine);
       });
       after(() => memory.stop());
@@ -229,7 +228,7 @@ describe('the memory endpoints', () => {
           operation: 'gate',
           reason: 'origin_refused:/memory/store',
         });
-      }).timeout(10_000);
+      });
     },
     { keepRows: true },
   );

@@ -28,8 +28,7 @@ describe('any sequence of stores', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine);
         await memory.host.service('logbook').users.add('alice');
         const { settings } = memory.host.service('logbook');
@@ -76,8 +75,7 @@ describe('any sequence of stores', () => {
         expect(rows[0]?.n).to.equal(0);
       });
 
-      it('shows memories only to queries of their space', async function spaces() {
-        this.timeout(60_000);
+      it('shows memories only to queries of their space', async () => {
         const word = 'walrus';
         await memory.store({ payload_md: word, target_space: 'private:hidden' });
         await fc.assert(

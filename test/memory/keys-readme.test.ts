@@ -14,8 +14,7 @@ describe('the keys in the README', () => {
   let memory: MemoryHost | undefined;
   afterEach(() => memory?.stop());
 
-  it('may use exactly the spaces in its table', async function keys() {
-    this.timeout(30_000);
+  it('may use exactly the spaces in its table', async () => {
     const text = await readFile(readme, 'utf8');
     const list = /export MORTISE_API_KEYS='([^']+)'/.exec(text)?.[1] ?? '';
     const cells = (line: string) =>

@@ -23,8 +23,7 @@ const guarded: readonly [method: string, path: string][] = [
   ['DELETE', '/mcp'],
 ];
 
-describe('a server with a key', function () {
-  this.timeout(30_000);
+describe('a server with a key', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
@@ -95,8 +94,7 @@ describe('bound keys', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine, { env: { MORTISE_API_KEYS: JSON.stringify(keys) } });
         const { settings } = memory.host.service('logbook');
         const policy = { require_evidence: false };

@@ -53,8 +53,7 @@ async function expectWorking(memory: MemoryHost, ...expected: readonly string[])
   expect((await findings(memory)).filter(({ severity }) => severity === 'error')).to.deep.equal([]);
 }
 
-describe('a SQLite file that is removed under the running server', function () {
-  this.timeout(30_000);
+describe('a SQLite file that is removed under the running server', () => {
   let memory: MemoryHost;
   let file: string;
   beforeEach(async function only() {
@@ -208,9 +207,7 @@ describe('a SQLite file that is removed under the running server', function () {
   });
 });
 
-describe('a PostgreSQL database that is recreated under the running server', function () {
-  this.timeout(60_000);
-
+describe('a PostgreSQL database that is recreated under the running server', () => {
   it('is detected, and used again once its tables are restored', async function recreated() {
     if (!testDialects().includes('postgres')) return this.skip();
     const server = await ownPostgres();
@@ -251,9 +248,7 @@ describe('a PostgreSQL database that is recreated under the running server', fun
   });
 });
 
-describe('a table that is dropped under the running server', function () {
-  this.timeout(60_000);
-
+describe('a table that is dropped under the running server', () => {
   eachDatabase((engine) => {
     let memory: MemoryHost;
     let dataDir: string;

@@ -75,9 +75,7 @@ const taskTool: TestPlugin = {
   },
 };
 
-describe('the MCP endpoint when a migration has failed', function () {
-  this.timeout(60_000);
-
+describe('the MCP endpoint when a migration has failed', () => {
   const withConflict = (plugin: string, table: string, tests: (host: () => TestHost) => void): void => {
     eachDatabase(
       (engine) => {
@@ -174,8 +172,7 @@ const needy: TestPlugin = {
   }),
 };
 
-describe('the MCP endpoint when the database is down', function () {
-  this.timeout(60_000);
+describe('the MCP endpoint when the database is down', () => {
   eachDatabase(
     (engine) => {
       if (engine.dialect === 'sqlite') return; // A file cannot be unreachable.

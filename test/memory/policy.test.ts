@@ -100,8 +100,7 @@ describe('the policy of a project', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine);
         await memory.host.service('logbook').users.add('alice');
       });

@@ -3,8 +3,7 @@ import type { MemoryHost } from 'mortise/contracts/memory-gateway/testing';
 import type { Finding } from 'mortise/sdk';
 import { memoryPlugins, startMemory } from './memory-host.js';
 
-describe('quarantined memory plugins', function () {
-  this.timeout(30_000);
+describe('quarantined memory plugins', () => {
   let memory: MemoryHost;
   beforeEach(async () => {
     memory = await startMemory({ env: {} }, { plugins: ['admin', ...memoryPlugins] });

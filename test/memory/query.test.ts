@@ -7,8 +7,7 @@ describe('querying memories', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         memory = await startMemory(engine);
       });
       after(() => memory.stop());

@@ -16,11 +16,10 @@ describe('the rate limit of requests', () => {
     } finally {
       await host.stop();
     }
-  }).timeout(30_000);
+  });
 });
 
-describe('the rate limit of a tool', function () {
-  this.timeout(30_000);
+describe('the rate limit of a tool', () => {
   eachDatabase(
     (engine) => {
       let host: TestHost;

@@ -8,8 +8,7 @@ describe('a store request', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine);
       });
       after(() => memory.stop());

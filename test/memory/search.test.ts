@@ -41,8 +41,7 @@ describe('searching memories in the local backend', () => {
   eachDatabase(
     (engine) => {
       let memory: MemoryHost;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         memory = await startMemory(engine);
         for (const payload_md of corpus) await memory.store({ payload_md, target_space: 'private:corpus' });
       });
@@ -141,8 +140,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('finds words that are rare in one space even if they are common in all others', async function rare() {
-        this.timeout(60_000);
+      it('finds words that are rare in one space even if they are common in all others', async () => {
         const many = Array.from({ length: 500 }, (_, n) => ({
           payload_md: `common word number ${n}`,
           target_space: `private:many${n % 5}`,
@@ -174,8 +172,7 @@ describe('searching memories in the local backend', () => {
         }
       });
 
-      it('has every memory once under concurrent stores and searches', async function atOnce() {
-        this.timeout(60_000);
+      it('has every memory once under concurrent stores and searches', async () => {
         const body = (n: number) => ({ payload_md: `gnu number ${n}`, target_space: 'private:gnus' });
         const ask = () => memory.query({ query: 'gnu', spaces: ['private:gnus'], top_k: 100 });
         const numbers = Array.from({ length: 60 }, (_, n) => n);
@@ -206,8 +203,7 @@ describe('searching memories in the local backend', () => {
         expect(hits.filter((hit) => !spaces.includes(hit.space ?? ''))).to.deep.equal([]);
       });
 
-      it('accepts a long query and a long memory', async function long() {
-        this.timeout(60_000);
+      it('accepts a long query and a long memory', async () => {
         const words = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`);
         const stored = await memory.store({ payload_md: words.join(' '), target_space: 'private:long' });
         expect(stored.body.ok).to.equal(true);

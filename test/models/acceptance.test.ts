@@ -20,7 +20,6 @@ describe('turns with a provider that fails or is chosen', () => {
     }
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await platform.stop();
     });
 

@@ -22,7 +22,6 @@ describe('turns with real adapters and tools', () => {
     let upstream: Upstream;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
       await upstream.stop();
     });

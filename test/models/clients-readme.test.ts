@@ -23,8 +23,7 @@ const answer = await new Anthropic().messages.create({ model: values.model, max_
 console.log(answer.content[0].text);
 `;
 
-describe('the commands for clients in the README', function () {
-  this.timeout(60_000);
+describe('the commands for clients in the README', () => {
   let upstream: Upstream;
   let server: ServerProcess;
   let folder: string;

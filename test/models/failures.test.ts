@@ -11,8 +11,7 @@ describe('an API that fails', () => {
   oneDatabase((engine) => {
     let platform: ModelPlatform;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       platform = await openModelPlatform(engine);
     });
 
@@ -26,7 +25,6 @@ describe('an API that fails', () => {
     });
 
     after(async function stop() {
-      this.timeout(20_000);
       await platform.stop();
     });
 
@@ -135,8 +133,7 @@ describe('an API that fails', () => {
       expect(platform.host.logs.join('\n')).to.not.match(/canary|sk-/);
     });
 
-    it('is reported when it cannot be reached', async function unreachable() {
-      this.timeout(30_000);
+    it('is reported when it cannot be reached', async () => {
       const other = await openModelPlatform(engine);
       try {
         await other.upstream.stop();
@@ -151,8 +148,7 @@ describe('an API that fails', () => {
       }
     });
 
-    it('is not called without a key, and the demo model keeps answering', async function keyless() {
-      this.timeout(30_000);
+    it('is not called without a key, and the demo model keeps answering', async () => {
       const other = await openModelPlatform(engine, { OPENAI_API_KEY: '' });
       try {
         expect(await errorOf(await other.process('hi'))).to.include({

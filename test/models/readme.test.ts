@@ -23,8 +23,7 @@ async function commands(file: string): Promise<readonly Record<string, string>[]
   );
 }
 
-describe('the commands that switch to a real model', function () {
-  this.timeout(60_000);
+describe('the commands that switch to a real model', () => {
   let upstream: FakeOpenAi;
   let claude: Upstream;
   let server: ServerProcess | undefined;

@@ -12,8 +12,7 @@ describe('answers of a streaming API', () => {
   oneDatabase((engine) => {
     let platform: ModelPlatform;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       platform = await openModelPlatform(engine);
     });
 
@@ -27,7 +26,6 @@ describe('answers of a streaming API', () => {
     });
 
     after(async function stop() {
-      this.timeout(20_000);
       await platform.stop();
     });
 

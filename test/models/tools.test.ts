@@ -8,14 +8,12 @@ import { httpSession, type ModelPlatform, openModelPlatform } from './platform.j
 const { asksFor, chunk, endMark, says, streams, toolChunk } = openAi;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";
 const finish = [chunk({}, 'tool_calls'), endMark];
-const timeoutMs = 30_000;
 
 describe('tool calls of a streaming API', () => {
   oneDatabase((engine) => {
     let platform: ModelPlatform;
 
     afterEach(async function stop() {
-      this.timeout(timeoutMs);
       await platform.stop();
     });
 
@@ -59,7 +57,7 @@ describe('tool calls of a streaming API', () => {
         },
         { role: 'tool', tool_call_id: 'call_1', name: 'echo', content: '{"echoed":"ping"}' },
       ]);
-    }).timeout(timeoutMs);
+    });
 
     it('are the same events over HTTP, streamed or not', async () => {
       await start();
@@ -74,7 +72,7 @@ describe('tool calls of a streaming API', () => {
         { type: 'tool_call', step: 1, tool_call: { name: 'echo', input: { text: 'ping' } } },
         { type: 'tool_result', step: 1, tool_result: { name: 'echo', ok: true, summary: '{"echoed":"ping"}' } },
       ]);
-    }).timeout(timeoutMs);
+    });
 
     it('run in several rounds, whose rows have no gap', async () => {
       await start();
@@ -89,7 +87,7 @@ describe('tool calls of a streaming API', () => {
         '4 tool',
         '5 assistant',
       ]);
-    }).timeout(timeoutMs);
+    });
 
     it('come after the text before them, in one row with it', async () => {
       await start([fakeTool('check', () => ({ found: true }))]);
@@ -101,7 +99,7 @@ describe('tool calls of a streaming API', () => {
       expect(kinds(frames)).to.deep.equal(['stream_chunk', 'stream_chunk', 'tool_call', 'stream_chunk', 'done']);
       expect((await stored())[1]).to.deep.equal([1, 'assistant', 'Let me check... ', 'call_1']);
       expect(platform.asked()[1]?.messages[1]?.content).to.equal('Let me check... ');
-    }).timeout(timeoutMs);
+    });
 
     it('may fail without ending the turn, and the model gets the error', async () => {
       const failing = fakeTool('failing_tool', () => {
@@ -141,7 +139,7 @@ describe('tool calls of a streaming API', () => {
         ['TOOL_TIMEOUT', 'Tool slow_tool timed out'],
       ]);
       expect(JSON.stringify(platform.asked())).to.not.contain('secret words');
-    }).timeout(timeoutMs);
+    });
 
     it('end with the text of the step limit after the last allowed round, even if all rounds are the same', async () => {
       await start([echoTool], { MORTISE_MAX_TOOL_ITERATIONS: '10' });
@@ -152,7 +150,7 @@ describe('tool calls of a streaming API', () => {
       const rows = await platform.rows();
       expect([rows.length, rows.at(-1)?.content, rows.at(-1)?.status]).to.deep.equal([22, limitText, 'limit']);
       expect(platform.asked()).to.have.length(10);
-    }).timeout(timeoutMs);
+    });
 
     it('end at the step limit over HTTP with its code, and in a loop before it', async () => {
       await start();
@@ -173,7 +171,7 @@ describe('tool calls of a streaming API', () => {
       expect(error.meta).to.include({ code: 'agent_loop_detected' });
       expect(end).to.equal('[DONE]');
       expect(platform.asked()).to.have.length(5);
-    }).timeout(60_000);
+    });
 
     it('have a result in the next turn when they were interrupted, so that the API accepts it', async () => {
       const thief = fakeTool('steal_lock', async () => {
@@ -194,7 +192,7 @@ describe('tool calls of a streaming API', () => {
         ['user', undefined],
       ]);
       expect(String(platform.asked()[1]?.messages[2]?.content)).to.contain('INTERRUPTED');
-    }).timeout(timeoutMs);
+    });
 
     it('are assembled however the API cuts them', async () => {
       await start([echoTool, fakeTool('first', (args) => args), fakeTool('second', (args) => args)]);
@@ -283,7 +281,7 @@ describe('tool calls of a streaming API', () => {
         'stream_chunk',
         'done',
       ]);
-    }).timeout(timeoutMs);
+    });
 
     it('may be direct calls, which the API gets with the next request', async () => {
       await start();
@@ -302,6 +300,6 @@ describe('tool calls of a streaming API', () => {
         ['user', 'and now'],
       ]);
       expect(await platform.rows(httpSession)).to.have.length(6);
-    }).timeout(timeoutMs);
+    });
   });
 });

@@ -21,8 +21,7 @@ const asking: TestPlugin = {
   },
 };
 
-describe('work of a plugin', function () {
-  this.timeout(20_000);
+describe('work of a plugin', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

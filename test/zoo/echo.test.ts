@@ -9,8 +9,7 @@ import { dropIn, fixtures, ready, startZoo, type ZooServer } from './zoo-server.
 /** Node before 22.15 loads an imported module only once per process. */
 const versionsReachImports = 'registerHooks' in nodeModule;
 
-describe('a plugin dropped into a running server', function () {
-  this.timeout(30_000);
+describe('a plugin dropped into a running server', () => {
   let server: ZooServer;
   let file: string;
 

@@ -5,8 +5,7 @@ import type { Finding, PluginPlan, PluginRow } from '../../core/sdk/index.js';
 import { until } from '../../core/sdk/testing/index.js';
 import { dropIn, ready, startZoo, type ZooServer } from './zoo-server.js';
 
-describe('an extension point of a dropped-in plugin', function () {
-  this.timeout(30_000);
+describe('an extension point of a dropped-in plugin', () => {
   let server: ZooServer;
 
   before(async () => {

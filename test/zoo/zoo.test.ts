@@ -5,8 +5,7 @@ import { SteadyRequests } from './steady-requests.js';
 import { type Expected, table } from './table.js';
 import { ready, startZoo, type ZooServer } from './zoo-server.js';
 
-describe('a server full of broken plugins', function () {
-  this.timeout(60_000);
+describe('a server full of broken plugins', () => {
   let server: ZooServer;
   let requests: SteadyRequests;
   let rows: ReadonlyMap<string, PluginRow>;

@@ -3,8 +3,7 @@ import { type ServerProcess, startServer } from 'mortise/sdk/testing';
 
 const plugins = { version: 1, plugins: { admin: { enabled: true } } };
 
-describe('a start', function () {
-  this.timeout(30_000);
+describe('a start', () => {
   let server: ServerProcess;
   afterEach(() => server.dispose());
 

@@ -31,8 +31,7 @@ function freePort(): Promise<number> {
 }
 
 if (existsSync(full)) {
-  describe('a server whose log is on a full disk', function () {
-    this.timeout(60_000);
+  describe('a server whose log is on a full disk', () => {
     let folder: string;
 
     beforeEach(async () => {

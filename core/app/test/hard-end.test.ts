@@ -19,8 +19,7 @@ export default () => ({
 });`;
 
 if (process.platform !== 'win32') {
-  describe('a server with a plugin in a system call that never returns', function () {
-    this.timeout(60_000);
+  describe('a server with a plugin in a system call that never returns', () => {
     let folder: string;
     let server: ServerProcess;
 

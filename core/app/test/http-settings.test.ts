@@ -5,9 +5,8 @@ describe('settings of the HTTP server in config/mortise.json', () => {
   let host: TestHost | undefined;
   afterEach(() => host?.stop());
 
-  it('set the interval of keep-alive comments on event streams', async function keepsAlive() {
+  it('set the interval of keep-alive comments on event streams', async () => {
     // The default interval is 15 s.
-    this.timeout(10_000);
     host = await createTestHost({
       config: { mortise: { http: { sse_keepalive_seconds: 1 } } },
       extra: [

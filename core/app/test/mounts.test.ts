@@ -39,8 +39,7 @@ const user: TestPlugin = {
   },
 };
 
-describe('mounts of manifests', function () {
-  this.timeout(30_000);
+describe('mounts of manifests', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

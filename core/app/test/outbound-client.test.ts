@@ -30,9 +30,7 @@ async function outcome(services: readonly string[]): Promise<string> {
   return stdout.trim();
 }
 
-describe('the client for outbound requests', function () {
-  this.timeout(60_000);
-
+describe('the client for outbound requests', () => {
   it('is loaded at the start only if a plugin requests it', async () => {
     expect(await Promise.all([outcome(['fetch']), outcome([])])).to.deep.equal(['loaded', 'not loaded']);
   });

@@ -37,8 +37,7 @@ const echoing = (calls: string[]): TestPlugin => ({
   },
 });
 
-describe('a plugin that calls its own server', function () {
-  this.timeout(30_000);
+describe('a plugin that calls its own server', () => {
   let host: TestHost;
   const calls: string[] = [];
   before(async () => {

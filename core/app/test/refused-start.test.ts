@@ -19,8 +19,7 @@ function freePort(): Promise<number> {
   });
 }
 
-describe('a start with unusable files', function () {
-  this.timeout(60_000);
+describe('a start with unusable files', () => {
   let folder: string;
 
   beforeEach(async () => {

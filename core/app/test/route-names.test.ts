@@ -16,8 +16,7 @@ const lister = (key: string): TestPlugin => ({
   },
 });
 
-describe('routes with the same name', function () {
-  this.timeout(30_000);
+describe('routes with the same name', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { temporaryFolder } from '../../sdk/testing/test-database.js';
 
-describe('a server whose plugins.json has never been valid', function () {
-  this.timeout(30_000);
+describe('a server whose plugins.json has never been valid', () => {
   let host: TestHost;
   const file = join(temporaryFolder('plugins'), 'plugins.json');
   before(async () => {

@@ -12,8 +12,7 @@ function instance(id: string, facts: Partial<Instance> = {}): Instance {
   return { id, host: 'elsewhere', pid: 1, startedAt: '2026-01-01T00:00:00.000Z', alive: true, ...facts };
 }
 
-describe('servers on one data directory', function () {
-  this.timeout(60_000);
+describe('servers on one data directory', () => {
   const servers: ServerProcess[] = [];
   let neighbours: Neighbours | undefined;
   afterEach(async () => {

@@ -41,8 +41,7 @@ const offered: readonly (readonly [typed: readonly string[], words: readonly str
   [['greet', 'say', 'zzz'], []],
 ];
 
-describe('completion in a shell', function () {
-  this.timeout(60_000);
+describe('completion in a shell', () => {
   let folder: OfflineFolder;
   const scripts = temporaryFolder('completion');
   const scriptFor = async (shell: string): Promise<string> => {

@@ -17,9 +17,7 @@ const schema = {
 
 type Applied = { readonly applied: string; readonly overridden_by: string | null };
 
-describe('mortise config set and unset', function () {
-  this.timeout(60_000);
-
+describe('mortise config set and unset', () => {
   describe('with a server', () => {
     let host: TestHost;
     let inForce: unknown;

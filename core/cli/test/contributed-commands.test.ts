@@ -54,9 +54,7 @@ const signer: TestPlugin = {
   },
 };
 
-describe('commands of plugins', function () {
-  this.timeout(60_000);
-
+describe('commands of plugins', () => {
   describe('with a server', () => {
     let host: TestHost;
     let aborted = 0;

@@ -22,8 +22,7 @@ const door: TestPlugin = {
   },
 };
 
-describe('an error on the command line', function () {
-  this.timeout(60_000);
+describe('an error on the command line', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook', 'sessions'], extra: [door] });

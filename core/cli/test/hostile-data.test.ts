@@ -5,8 +5,7 @@ import { onServer } from './run-cli.js';
 /** Clears the screen, reverses the text, and adds a forged row. */
 const hostile = 'team:x\u001b[2J\u009b\u202e\n99  2026-01-01  allow  policy:ok  private:alice';
 
-describe('data on a terminal', function () {
-  this.timeout(60_000);
+describe('data on a terminal', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({

@@ -38,9 +38,7 @@ function expectCalm(command: string, { stdout, stderr }: Ended): void {
   ).to.equal(undefined);
 }
 
-describe('texts of a manifest on a terminal', function () {
-  this.timeout(60_000);
-
+describe('texts of a manifest on a terminal', () => {
   it('neither control it nor break a line, without a server', async () => {
     const folder = await offlineFolder({ newer: { enabled: true } });
     try {

@@ -46,9 +46,7 @@ const lamp: TestPlugin = {
   },
 };
 
-describe('input of a plugin command', function () {
-  this.timeout(60_000);
-
+describe('input of a plugin command', () => {
   describe('on a server that requires keys', () => {
     const keys = { MORTISE_API_KEY: 'key-0123456789', GOVERNANCE_ADMIN_KEY: 'adm-0123456789' };
     let host: TestHost;

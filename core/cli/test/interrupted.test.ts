@@ -8,8 +8,7 @@ import { mainFile, type OfflineFolder, offlineFolder } from './run-cli.js';
 /** Reads a pipe without a writer, which never returns. */
 const readForever = `await import('node:fs/promises').then(({ readFile }) => readFile(process.env.SILENT_PIPE));`;
 
-describe('a command that is interrupted', function () {
-  this.timeout(60_000);
+describe('a command that is interrupted', () => {
   let folder: OfflineFolder;
   before(async function windows() {
     if (process.platform === 'win32') this.skip();

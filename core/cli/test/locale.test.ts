@@ -11,8 +11,7 @@ const status = (args: readonly string[], env: Readonly<Record<string, string>> =
 const english = '[cli_error] No Mortise server answers at http://127.0.0.1:1.\n';
 const translated = '[cli_error] http://127.0.0.1:1 没有 Mortise 服务器响应。\n';
 
-describe('the language of the command line', function () {
-  this.timeout(60_000);
+describe('the language of the command line', () => {
   let folder: OfflineFolder;
   before(async () => {
     folder = await offlineFolder({ near: { enabled: true } });

@@ -7,8 +7,7 @@ import { type OfflineFolder, offlineFolder, runCli } from './run-cli.js';
 
 const on = { enabled: true };
 
-describe('the command line without a server', function () {
-  this.timeout(60_000);
+describe('the command line without a server', () => {
   let folder: OfflineFolder;
   beforeEach(async () => {
     folder = await offlineFolder({ admin: on, logbook: on, 'text-analysis': on, 'memory-backend-local': on });

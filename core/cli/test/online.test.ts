@@ -14,8 +14,7 @@ const quiet = (
   definition: { key, register() {} },
 });
 
-describe('the command line with a server', function () {
-  this.timeout(60_000);
+describe('the command line with a server', () => {
   let host: TestHost;
   const cli = (...args: readonly string[]) => onServer(host, ...args);
   const stateOf = (key: string) => host.control.list().find((row) => row.key === key)?.state;

@@ -23,9 +23,7 @@ const commands = [
 
 const nowhere = { MORTISE_API_BASE: 'http://127.0.0.1:1' };
 
-describe('the usage of the command line', function () {
-  this.timeout(60_000);
-
+describe('the usage of the command line', () => {
   for (const words of commands) {
     it(`has help with an example for: mortise ${words.join(' ')}`, async () => {
       const { code, stdout } = await runCli([...words, '--help'], nowhere);

@@ -56,8 +56,7 @@ describe('claiming rows', () => {
       expect(await database.claim(claimOf('me', 1))).to.deep.equal([]);
     });
 
-    it('gives each row to one of eight concurrent claimers', async function contend() {
-      this.timeout(30_000);
+    it('gives each row to one of eight concurrent claimers', async () => {
       const database = await jobs(engine, 400);
       const hosts = await Promise.all(Array.from({ length: 4 }, () => engine.openHost()));
       const claimers = Array.from({ length: 8 }, async (_, index) => {

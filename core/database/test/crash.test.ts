@@ -5,8 +5,7 @@ import { exitCode, startChild } from './child.js';
 describe('a process that is killed', () => {
   eachDatabase(
     (engine) => {
-      it('loses no acknowledged commit, and leaves no partial transaction', async function killed() {
-        this.timeout(60_000);
+      it('loses no acknowledged commit, and leaves no partial transaction', async () => {
         for (const rowsBefore of [20, 60, 140]) {
           const child = startChild('./writing-process.js', { settings: engine.settings });
           const ended = exitCode(child);

@@ -29,8 +29,7 @@ describe('instances', () => {
       });
     });
 
-    it('count as dead some time after they are killed, and are removed later', async function killed() {
-      this.timeout(20_000);
+    it('count as dead some time after they are killed, and are removed later', async () => {
       const watcher = await engine.openHost({ instances: times });
       const child = startChild('./living-process.js', { settings: engine.settings, times });
       const id = await new Promise<string>((resolve) => child.once('message', (message) => resolve(String(message))));

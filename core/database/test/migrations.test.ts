@@ -11,8 +11,7 @@ const table = (name: string, bare: string): Migration => ({
 
 describe('migrations', () => {
   eachDatabase((engine) => {
-    it('of processes that start together on an empty database are applied once', async function race() {
-      this.timeout(30_000);
+    it('of processes that start together on an empty database are applied once', async () => {
       const children = Array.from({ length: 3 }, () =>
         startChild('./migrating-process.js', { settings: engine.settings }),
       );

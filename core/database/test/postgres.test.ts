@@ -15,8 +15,7 @@ describeOnPostgres('the PostgreSQL server', () => {
   let settings: PostgresSettings;
   const hosts: DatabaseHost[] = [];
 
-  before(async function start() {
-    this.timeout(60_000);
+  before(async () => {
     server = await ownPostgres();
     settings = { dialect: 'postgres', connection: await testServerAddress(server.port) };
   });
@@ -44,8 +43,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(left.rows).to.deep.equal([]);
   });
 
-  it('may be restarted: calls in between fail with an error kind, later calls succeed', async function restart() {
-    this.timeout(60_000);
+  it('may be restarted: calls in between fail with an error kind, later calls succeed', async () => {
     const host = await open(settings, { instances: { heartbeatMs: 50 } });
     const database = host.forPlugin('bell', []);
     const heard: string[] = [];
@@ -75,8 +73,7 @@ describeOnPostgres('the PostgreSQL server', () => {
     expect(lease?.signal.aborted).to.equal(false);
   });
 
-  it('is awaited when it starts a moment later', async function late() {
-    this.timeout(60_000);
+  it('is awaited when it starts a moment later', async () => {
     await server.stop();
     const opening = open(settings, { retryMs: 20_000 });
     await server.start();

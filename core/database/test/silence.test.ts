@@ -13,8 +13,7 @@ const describeOnPostgres = testDialects().includes('postgres') ? describe : () =
 const insert = 'insert into {notes.notes} (text) values (?)';
 const answerTimeoutMs = 400;
 
-describeOnPostgres('a PostgreSQL server that accepts data and does not answer', function silent() {
-  this.timeout(60_000);
+describeOnPostgres('a PostgreSQL server that accepts data and does not answer', () => {
   let server: Awaited<ReturnType<typeof ownPostgres>>;
   let parts: PostgresAddress;
   let host: DatabaseHost;

@@ -66,8 +66,7 @@ describe('the SQLite file', () => {
     expect(await errorOf(open(path))).to.include({ code: 'database_unusable' });
   });
 
-  it('waits for a writing process without blocking the event loop', async function waits() {
-    this.timeout(20_000);
+  it('waits for a writing process without blocking the event loop', async () => {
     const path = file();
     const database = await notes(path);
     const settings = { dialect: 'sqlite', file: path };
@@ -92,8 +91,7 @@ describe('the SQLite file', () => {
     expect(rows).to.deep.equal([{ text: 'held' }, { text: 'waited' }]);
   });
 
-  it('stops waiting at its limit, with a retryable error', async function gives() {
-    this.timeout(20_000);
+  it('stops waiting at its limit, with a retryable error', async () => {
     const path = file();
     const database = await notes(path, 150);
     const child = startChild('./holding-process.js', { settings: { dialect: 'sqlite', file: path } });

@@ -10,8 +10,7 @@ import { blockedFor } from '../processor-time.js';
 
 const watched = fileURLToPath(new URL('./watched-process.js', import.meta.url));
 
-describe('the watchdog', function () {
-  this.timeout(60_000);
+describe('the watchdog', () => {
   let folder: string;
   const others: ChildProcess[] = [];
   beforeEach(async () => {

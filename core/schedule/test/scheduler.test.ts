@@ -220,5 +220,5 @@ describe('the scheduler', () => {
     });
     expect(result.stdout.trim()).to.equal('on time');
     expect(result.status).to.equal(0);
-  }).timeout(20_000);
+  });
 });

@@ -619,5 +619,5 @@ describe('the configuration of a plugin', () => {
     });
     const code = await new Promise((resolve) => child.on('exit', resolve));
     expect([code, output]).to.deep.equal([0, 'ready\n0.6\n']);
-  }).timeout(15_000);
+  });
 });

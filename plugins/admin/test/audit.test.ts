@@ -6,8 +6,7 @@ import type { Finding } from 'mortise/sdk';
 import { createTestHost, type TestHost, temporaryFolder, until } from 'mortise/sdk/testing';
 import { codeOf, get, made, rowOf, send } from './support.js';
 
-describe('the audit of admin changes', function () {
-  this.timeout(30_000);
+describe('the audit of admin changes', () => {
   let host: TestHost;
   afterEach(async () => {
     await mayWrite(true);

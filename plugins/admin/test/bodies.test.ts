@@ -3,8 +3,7 @@ import type { PluginPlan } from 'mortise/sdk';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 import { made, type Refused, rows, send } from './support.js';
 
-describe('wrong bodies of the admin routes', function () {
-  this.timeout(30_000);
+describe('wrong bodies of the admin routes', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });

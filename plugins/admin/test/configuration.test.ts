@@ -19,8 +19,7 @@ const sized = (seen: unknown[], live: boolean): TestPlugin => ({
   },
 });
 
-describe('configuring plugins over HTTP', function () {
-  this.timeout(30_000);
+describe('configuring plugins over HTTP', () => {
   let host: TestHost;
   afterEach(() => host.stop());
   const put = <T>(body: unknown) => send<T>(host, '/admin/plugins/sized/config', body, { method: 'PUT' });

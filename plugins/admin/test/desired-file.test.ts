@@ -6,8 +6,7 @@ import type { Alert, Finding } from 'mortise/sdk';
 import { createTestHost, type ServerProcess, startServer, type TestHost, until } from 'mortise/sdk/testing';
 import { get, made, rowOf, rows, send } from './support.js';
 
-describe('plugins.json', function () {
-  this.timeout(60_000);
+describe('plugins.json', () => {
   let host: TestHost | undefined;
   let server: ServerProcess | undefined;
   afterEach(async () => {

@@ -40,8 +40,7 @@ async function follow(host: TestHost): Promise<Following> {
   };
 }
 
-describe('GET /admin/events', function () {
-  this.timeout(30_000);
+describe('GET /admin/events', () => {
   let host: TestHost;
   beforeEach(async () => {
     host = await createTestHost({ plugins: ['admin', 'logbook'], extra: [made('one')] });

@@ -10,8 +10,7 @@ const two = {
   configSchema: { type: 'object', properties: { limit: { type: 'integer' }, word: { type: 'string' } } },
 };
 
-describe('an edit of the files while no server runs', function () {
-  this.timeout(60_000);
+describe('an edit of the files while no server runs', () => {
   eachDatabase((engine) => {
     let folder: string;
     let host: TestHost | undefined;

@@ -16,8 +16,7 @@ import { get, made, rows } from './support.js';
 
 const apiKey = 'an-api-key-0123456789';
 
-describe('health', function () {
-  this.timeout(60_000);
+describe('health', () => {
   let host: TestHost | undefined;
   let server: ServerProcess | undefined;
   afterEach(async () => {

@@ -5,8 +5,7 @@ import { codeOf, get, made } from './support.js';
 const apiKey = 'an-api-key-0123456789';
 const key = { 'x-api-key': apiKey };
 
-describe('GET /metrics', function () {
-  this.timeout(30_000);
+describe('GET /metrics', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { createTestHost, type TestHost, until } from 'mortise/sdk/testing';
 import { made, rowOf, send } from './support.js';
 
-describe('a plugin that fails again and again', function () {
-  this.timeout(30_000);
+describe('a plugin that fails again and again', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

@@ -2,9 +2,7 @@ import { expect } from 'chai';
 import { createTestHost, eachDatabase, type TestHost, until } from 'mortise/sdk/testing';
 import { made, rowOf, send } from './support.js';
 
-describe('the admin routes of two replicas', function () {
-  this.timeout(60_000);
-
+describe('the admin routes of two replicas', () => {
   eachDatabase((engine) => {
     if (engine.dialect !== 'postgres') return;
     const hosts: TestHost[] = [];

@@ -13,8 +13,7 @@ async function audited(host: TestHost, where: (row: AuditRow) => boolean): Promi
   return (await host.service('audit').query({ limit: 100 })).rows.find(where);
 }
 
-describe('the rights of the admin routes', function () {
-  this.timeout(30_000);
+describe('the rights of the admin routes', () => {
   let host: TestHost;
   afterEach(() => host.stop());
   const open = async (env: Record<string, string>): Promise<void> => {

@@ -17,7 +17,6 @@ describe('the end of an answer', () => {
     let gateway: Gateway;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await gateway.host.stop();
     });
 

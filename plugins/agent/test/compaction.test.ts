@@ -69,7 +69,6 @@ eachDatabase((engine) => {
       summarise = (request) => says(`summary ${summaries().indexOf(request) + 1}`);
     });
     afterEach(async function stop() {
-      this.timeout(20_000);
       await gateway.host.stop();
     });
 

@@ -53,8 +53,7 @@ describe('direct tool calls', () => {
       run: (args) => args,
     });
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       gateway = await openGateway(engine, {
         plugins: ['agent', 'provider-demo', 'channel-console', 'gate', 'logbook', 'realtime'],
         env: { MORTISE_DISABLED_TOOLS: 'edit, find', MORTISE_TOOL_RATE_LIMITS: '{"view":"2/60"}' },
@@ -216,7 +215,7 @@ describe('direct tool calls', () => {
         return rows.length > 0;
       };
       await until('the audit row', audited, 10_000);
-    }).timeout(20_000);
+    });
 
     it('answer with the error, and leave a failed turn', async () => {
       expect(await refusal({ refuses: {} })).to.deep.equal({

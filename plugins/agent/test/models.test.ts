@@ -29,7 +29,6 @@ describe('the model of a turn', () => {
     let gateway: Gateway;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await gateway.host.stop();
     });
 

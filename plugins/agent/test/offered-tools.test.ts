@@ -17,7 +17,6 @@ describe('tools that a model is offered', () => {
     let open: Gateway | undefined;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await open?.host.stop();
       open = undefined;
     });

@@ -12,8 +12,7 @@ describe('POST /agent/process', () => {
   eachDatabase((engine) => {
     let gateway: Gateway;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       gateway = await openGateway(engine);
     });
 

@@ -33,8 +33,7 @@ describe('the tools of a turn', () => {
       return plugin;
     };
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       gateway = await openGateway(engine, {
         model,
         plugins: ['agent', 'channel-console', 'logbook'],
@@ -171,7 +170,7 @@ describe('the tools of a turn', () => {
         return rows.length > 0;
       };
       await until('the audit row', audited, 10_000);
-    }).timeout(20_000);
+    });
 
     it('show unreadable arguments in the event, and the turn goes on', async () => {
       const { call, result } = await called('shell', 'not json');

@@ -23,7 +23,6 @@ describe('agent turns', () => {
     let open: Gateway | undefined;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await open?.host.stop();
       open = undefined;
     });
@@ -645,8 +644,7 @@ describe('agent turns', () => {
       expect(await turnsOf(gateway.host)).to.deep.equal([]);
     });
 
-    it('ends running turns as interrupted when the server stops, and ends their streams', async function shutdown() {
-      this.timeout(30_000);
+    it('ends running turns as interrupted when the server stops, and ends their streams', async () => {
       const dataDir = temporaryPath('gateway');
       const gateway = await start((_, __, signal) => slowly(60_000, ['never'], signal), { dataDir });
       const response = await gateway.process('hi', { stream: true });

@@ -13,8 +13,7 @@ eachDatabase((engine) => {
     let platform: FakeQq;
     let ids = 0;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       host = await createTestHost({
         plugins,
         database: engine.env,
@@ -204,8 +203,7 @@ eachDatabase((engine) => {
 });
 
 describe('the websocket of QQ on several replicas', () => {
-  it('is held by one replica', async function replicas() {
-    this.timeout(30_000);
+  it('is held by one replica', async () => {
     const platform = await new FakeQq().open();
     const first = await createTestHost({ plugins });
     const database = { MORTISE_DATABASE_FILE: join(first.dataDir, 'data', 'mortise.db') };

@@ -112,8 +112,7 @@ eachDatabase((engine) => {
       return `m-${ids}`;
     };
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       platform = await new FakeQq().open();
       host = await createTestHost({ plugins, database: engine.env });
       await configure(host, platform.config);
@@ -286,8 +285,7 @@ eachDatabase((engine) => {
     });
   });
 
-  it('handles an event that was acknowledged before the process ended, after the next start', async function recover() {
-    this.timeout(30_000);
+  it('handles an event that was acknowledged before the process ended, after the next start', async () => {
     const platform = await new FakeQq().open();
     const dataDir = await mkdtemp(join(tmpdir(), 'mortise-qq-'));
     const hosts: TestHost[] = [];
@@ -325,8 +323,7 @@ describe('events of QQ with API keys', () => {
   let host: TestHost;
   let platform: FakeQq;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     platform = await new FakeQq().open();
     const keys = [
       { key: 'alice-key-0123456789', id: 'alice', actor: 'alice' },

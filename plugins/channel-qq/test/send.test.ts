@@ -25,8 +25,7 @@ eachDatabase((engine) => {
     let platform: FakeQq;
     let delivery = 0;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       platform = await new FakeQq().open();
       host = await createTestHost({
         plugins: ['agent', 'provider-demo', 'channels', 'channel-qq'],

@@ -10,8 +10,7 @@ describe('the webhook channel', () => {
   let receiver: Receiver;
   let other: Receiver;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     receiver = await new Receiver().open();
     other = await new Receiver().open();
     host = await createTestHost({

@@ -32,8 +32,7 @@ describe('the configuration of channels', () => {
   eachDatabase((engine) => {
     let host: TestHost;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       host = await createTestHost({
         plugins: ['admin', 'channels', 'channel-console'],
         extra: [pager, bare],
@@ -139,8 +138,7 @@ describe('the configuration of channels', () => {
       expect((await send('GET', '/config/channels/pager')).answer.retries).to.equal(5);
     });
 
-    it('survive while the plugin of their channel is disabled', async function disabled() {
-      this.timeout(30_000);
+    it('survive while the plugin of their channel is disabled', async () => {
       await send('PUT', '/config/channels/pager', { retries: 5 });
       await host.control.disable('channel-pager');
       expect((await send('GET', '/config/channels')).answer).to.have.all.keys('bare', 'console');
@@ -173,8 +171,7 @@ describe('the configuration of channels', () => {
     });
   });
 
-  it('is revealed with the admin key, which is audited, and to no other key', async function reveal() {
-    this.timeout(30_000);
+  it('is revealed with the admin key, which is audited, and to no other key', async () => {
     const keys = [
       { key: 'key-of-anna-0123', id: 'anna', actor: 'anna' },
       { key: 'key-of-all-01234', id: 'all' },

@@ -29,7 +29,6 @@ describe('an input adapter', () => {
   });
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host.stop();
   });
 

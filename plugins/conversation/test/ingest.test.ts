@@ -34,7 +34,6 @@ describe('events of other systems', () => {
   }
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host.stop();
   });
 

@@ -48,7 +48,6 @@ describe('the plugin conversation', () => {
   let host: TestHost | undefined;
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host?.stop();
     host = undefined;
   });

@@ -28,7 +28,7 @@ describe('a delay that a crash interrupted', () => {
     const begun = performance.now();
     await delayNode({ summary: '', paramsSchema: {} } as never).run({ delay_seconds: 60 }, context);
     expect(performance.now() - begun).to.be.within(45, 20_000);
-  }).timeout(30_000);
+  });
 });
 
 cronNodeContract('the node if_event', {

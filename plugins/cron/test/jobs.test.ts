@@ -8,13 +8,11 @@ describe('cron jobs', () => {
     (engine) => {
       let cron: CronHost;
 
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         cron = await openCron(engine);
       });
 
       after(async function stop() {
-        this.timeout(20_000);
         await cron.host.stop();
       });
 
@@ -220,7 +218,7 @@ describe('cron jobs', () => {
         expect(chats[0]?.meta).to.deep.include({ source: 'cron', cron_job_id: 'every', cron_job_name: 'every' });
         const turns = await (await cron.host.fetch(`/chats/${chats[0]?.id}/turns`)).json();
         expect(turns).to.have.length(slots.length);
-      }).timeout(20_000);
+      });
 
       it('are run by hand, also while they are disabled, without touching the schedule', async () => {
         await cron.save('manual', '1h', { enabled: false });

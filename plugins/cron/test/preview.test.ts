@@ -7,13 +7,11 @@ describe('the coming slots', () => {
   oneDatabase(() => {
     let host: TestHost;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       host = await createTestHost({ plugins: ['cron', 'cron-nodes'], env: { MORTISE_CRON_ENABLED: 'false' } });
     });
 
     after(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 
@@ -132,6 +130,6 @@ describe('the coming slots', () => {
       expect(error).to.deep.include({ code: 'cron_run_failed', message: 'no executing replica' });
       const runs = (await (await host.fetch('/cron/jobs/idle/runs')).json()) as { status: string }[];
       expect(runs.map(({ status }) => status)).to.deep.equal(['cancelled']);
-    }).timeout(15_000);
+    });
   });
 });

@@ -24,7 +24,6 @@ describe('a run that its process leaves behind', () => {
     let hangsAt: string | undefined;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await cron?.host.stop();
       cron = undefined;
     });
@@ -85,7 +84,7 @@ describe('a run that its process leaves behind', () => {
       const { body } = await again.call('GET', '/jobs/j/state');
       expect(body).to.deep.include({ last_status: 'failed', last_error: 'run interrupted: outcome unknown' });
       expect(asked).to.deep.equal(['hang']);
-    }).timeout(30_000);
+    });
 
     it('sends a reply again that its channel may not have got, where its job asks for it', async () => {
       const job = {
@@ -102,7 +101,7 @@ describe('a run that its process leaves behind', () => {
         expect(asked, policy).to.deep.equal(['hi']);
         await again.host.stop();
       }
-    }).timeout(60_000);
+    });
 
     it('starts again where its job asks for it, at the node that was interrupted', async () => {
       const more = { task_type: 'workflow', workflow, runtime: { on_interrupt: 'retry' } };
@@ -117,6 +116,6 @@ describe('a run that its process leaves behind', () => {
         ['two', 'succeeded'],
         ['three', 'succeeded'],
       ]);
-    }).timeout(30_000);
+    });
   });
 });

@@ -26,8 +26,7 @@ describe('the rights of cron jobs', () => {
         env: { MORTISE_API_KEYS: JSON.stringify(principals) },
       });
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       host = await open([
         { id: 'ann', key: keys.ann, actor: 'ann' },
         { id: 'bob', key: keys.bob, actor: 'bob' },
@@ -36,7 +35,6 @@ describe('the rights of cron jobs', () => {
     });
 
     after(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 
@@ -108,7 +106,7 @@ describe('the rights of cron jobs', () => {
       const ann = await runsAs('all', 'anns');
       expect(ann).to.include({ id: 'ann', admin: false }).and.to.have.deep.property('spaces', ['team:red']);
       expect(await runsAs('all', 'bobs')).to.match(/^the job belongs to "bob", and no key has this id any more/);
-    }).timeout(30_000);
+    });
 
     it('need a key', async () => {
       expect((await host.fetch('/cron/jobs')).status).to.equal(401);

@@ -50,8 +50,7 @@ describe('runs of cron jobs', () => {
         yield* says(`Re: ${text}`);
       });
 
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         cron = await openCron(engine, {
           model,
           extra: [
@@ -70,7 +69,6 @@ describe('runs of cron jobs', () => {
       });
 
       after(async function stop() {
-        this.timeout(20_000);
         await cron.host.stop();
       });
 
@@ -136,7 +134,7 @@ describe('runs of cron jobs', () => {
         await cron.save('hanging', '1h', manual({ text: 'hang', runtime: { timeout_seconds: 1 } }));
         expect((await run('hanging')).message).to.equal('cron execution timeout after 1s');
         await until('the model call to be aborted', () => model.signals.at(-1)?.aborted === true);
-      }).timeout(10_000);
+      });
 
       it('are refused while all leases of the job are taken, and do not block other jobs', async () => {
         await cron.save('busy', '1h', toHook('slow'));
@@ -211,7 +209,7 @@ describe('runs of cron jobs', () => {
         ]);
         expect(slot?.run_id).to.equal(attempts[2]?.run_id);
         expect(sent.map(({ deliveryId }) => deliveryId)).to.include(`cron:flaky:${slot?.scheduled_at}`);
-      }).timeout(30_000);
+      });
 
       it('send the reply of a turn until its channel accepts it, and do what the slot began with', async () => {
         const job = {
@@ -238,14 +236,14 @@ describe('runs of cron jobs', () => {
         expect(tries.get(key)).to.equal(3);
         const slots = (await cron.slots('answers')).filter(({ attempts: made }) => made > 0).length;
         expect(asked() - before, 'one turn per slot').to.equal(slots);
-      }).timeout(40_000);
+      });
 
       it('raise an alert when a job keeps failing', async () => {
         await cron.save('failing', '1h', toHook('refuse'));
         const raised = () => alerts.filter(({ source }) => source === 'cron:failing').map(({ data }) => data?.failures);
         for (let times = 0; times < 7; times += 1) await run('failing');
         expect(raised()).to.deep.equal([3, 6]);
-      }).timeout(10_000);
+      });
 
       it('wait for a lease that a file of another tool holds', async () => {
         await cron.save('file', '1h', toHook('hi'));

@@ -23,15 +23,13 @@ describe('the scheduler', () => {
     let send: Send;
     let cron: TestScheduler;
 
-    beforeEach(async function start() {
-      this.timeout(20_000);
+    beforeEach(async () => {
       sent.length = 0;
       send = async (_text, key) => void sent.push(key);
       cron = await testScheduler(engine, (...call) => send(...call));
     });
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await cron.scheduler.stop(5_000);
     });
 
@@ -296,7 +294,7 @@ describe('the scheduler', () => {
       );
       expect(rows.map(({ outcome, count }) => [outcome, Number(count)])).to.deep.equal([['succeeded', 500]]);
       expect(new Set(sent).size).to.equal(500);
-    }).timeout(60_000);
+    });
 
     it('keeps a job whose schedule cannot be computed any more, and says why', async () => {
       await cron.save('old', '60s');
@@ -325,6 +323,6 @@ describe('the scheduler', () => {
       const pruned = await prune(cron.deps, { runDays: 90, slotDays: 365 }, new AbortController().signal);
       expect(pruned).to.deep.equal({ runs: 80, slots: 180 });
       expect(await cron.runs('long')).to.have.length(100);
-    }).timeout(20_000);
+    });
   });
 });

@@ -58,8 +58,7 @@ describe('workflows', () => {
         yield* says(asked === 'tools?' ? tools.map(({ name }) => name).join() : `Re: ${asked}`);
       });
 
-      before(async function begin() {
-        this.timeout(30_000);
+      before(async () => {
         cron = await openCron(engine, {
           model,
           plugins: ['cron-node-agent-turn', 'cron-node-http-request', 'cron-node-tool-call'],
@@ -72,7 +71,6 @@ describe('workflows', () => {
       });
 
       after(async function stop() {
-        this.timeout(20_000);
         await cron.host.stop();
       });
 

@@ -13,8 +13,7 @@ describe('stored variables', () => {
   eachDatabase((engine) => {
     let host: TestHost;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       host = await createTestHost({ plugins: ['envs'], database: engine.env, env: { MORTISE_SECRET_KEY: secretKey } });
     });
 
@@ -89,8 +88,7 @@ describe('stored variables', () => {
     });
   });
 
-  it('are revealed with the admin key, which is audited, and to no other key', async function reveal() {
-    this.timeout(30_000);
+  it('are revealed with the admin key, which is audited, and to no other key', async () => {
     const keys = [
       { key: 'key-of-anna-0123', id: 'anna', actor: 'anna' },
       { key: 'key-of-all-01234', id: 'all' },
@@ -130,8 +128,7 @@ describe('the mask of a credential', () => {
 });
 
 describe('a model provider without a key of its own', () => {
-  it('uses the stored variable as soon as there is one', async function provider() {
-    this.timeout(30_000);
+  it('uses the stored variable as soon as there is one', async () => {
     const host = await createTestHost({ plugins: ['envs', 'models'] });
     const hasKey = async (): Promise<boolean> => {
       const providers = (await (await host.fetch('/models')).json()) as { id: string; has_api_key: boolean }[];

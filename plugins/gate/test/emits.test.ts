@@ -46,7 +46,6 @@ describe('an observation emitted by a stage', () => {
   let host: TestHost;
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host.stop();
   });
 

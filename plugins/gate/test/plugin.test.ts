@@ -62,7 +62,6 @@ describe('the plugin gate', () => {
   }
 
   afterEach(async function stop() {
-    this.timeout(20_000);
     await host.stop();
   });
 

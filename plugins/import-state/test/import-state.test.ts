@@ -48,8 +48,7 @@ describe('the import of a state file', () => {
     let host: TestHost;
     let folder: string;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       folder = temporaryFolder('state');
       host = await createTestHost({
         plugins: ['import-state', 'agent', 'provider-demo', 'provider-openai', 'channel-console', 'cron-nodes'],

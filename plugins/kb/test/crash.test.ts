@@ -48,9 +48,7 @@ describe('a refresh that is killed', function () {
   });
 });
 
-describe('a refresh on a full disk', function () {
-  this.timeout(60_000);
-
+describe('a refresh on a full disk', () => {
   it('fails without harm to the index, and the next one completes it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mortise-kb-full-'));
     try {
@@ -75,9 +73,7 @@ describe('a refresh on a full disk', function () {
   });
 });
 
-describe('a file that another user may not read', function () {
-  this.timeout(60_000);
-
+describe('a file that another user may not read', () => {
   it('keeps its chunks as stale until it can be read again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mortise-kb-unreadable-'));
     try {

@@ -5,8 +5,7 @@ import { until } from 'mortise/sdk/testing';
 const text = (index: number): string =>
   `# Document ${index}\n\nNumber n${index} of many.\n\n${'some words that fill the page '.repeat(80)}\n`;
 
-describe('a refresh of many files', function () {
-  this.timeout(60_000);
+describe('a refresh of many files', () => {
   let kb: KbHost;
   const count = 1_500;
   beforeEach(async () => {

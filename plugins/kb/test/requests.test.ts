@@ -54,7 +54,7 @@ describe('requests to the knowledge base', () => {
     }
     const { index_lag_seconds: lag } = await healthy();
     expect(lag).to.be.within(0, 60);
-  }).timeout(60_000);
+  });
 
   it('count a refresh that failed among the errors', async () => {
     const before = (await kb.ask('GET', '/kb/health')).body.errors_7d;

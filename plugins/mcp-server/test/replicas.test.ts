@@ -6,9 +6,7 @@ import { at, beginSession, openEvents, postText, rpc, stateless, statelessReques
 const version = '2025-11-25';
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-describe('two replicas of the MCP endpoint on one PostgreSQL', function () {
-  this.timeout(60_000);
-
+describe('two replicas of the MCP endpoint on one PostgreSQL', () => {
   eachDatabase((engine) => {
     if (engine.dialect !== 'postgres') return;
     let one: TestHost;

@@ -20,8 +20,7 @@ describe('actors', () => {
       for (const policy of ['degrade', 'reject', 'auto_create'] as const) {
         describe(`unknown, with ${policy}`, () => {
           let gateway: GatewayHost;
-          before(async function start() {
-            this.timeout(20_000);
+          before(async () => {
             gateway = await startGateway(engine, { config: { 'memory-gateway': { unknown_actor_policy: policy } } });
           });
           after(() => gateway.stop());
@@ -132,8 +131,7 @@ describe('actors', () => {
 
       describe('with keys', () => {
         let gateway: GatewayHost;
-        before(async function start() {
-          this.timeout(20_000);
+        before(async () => {
           gateway = await startGateway(engine, { env: { MORTISE_API_KEYS: keys } });
         });
         after(() => gateway.stop());

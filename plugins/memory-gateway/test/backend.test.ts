@@ -12,8 +12,7 @@ describe('the memory backend', () => {
     (engine) => {
       let gateway: GatewayHost;
       let fake: FakeBackend;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine);
         ({ fake } = gateway);
       });

@@ -7,8 +7,7 @@ describe('the same memory twice', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine);
       });
       beforeEach(() => gateway.govern(false));
@@ -95,7 +94,7 @@ describe('the same memory twice', () => {
         } finally {
           await other.stop();
         }
-      }).timeout(30_000);
+      });
 
       it('is two memories if the project keeps duplicates', async () => {
         await gateway.govern(false, { dedup: 'off' });
@@ -141,7 +140,7 @@ describe('the same memory twice', () => {
           retryable: true,
         });
         expect((await gateway.audits(second)).map(({ reason }) => reason)).to.deep.equal(['write_in_progress']);
-      }).timeout(10_000);
+      });
 
       it('can be stored again after the backend rejected it permanently', async () => {
         const memory = { payload_md: 'Dead', target_space: 'private:dead' };

@@ -8,8 +8,7 @@ describe('the validation of evidence', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine, { env: { MORTISE_VALIDATE_EVIDENCE_REFS: 'true' } });
       });
       after(() => gateway.stop());

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { until } from 'mortise/sdk/testing';
 import { type GatewayHost, startGateway } from './gateway-host.js';
 
-describe('the health of the memory gateway', function () {
-  this.timeout(20_000);
+describe('the health of the memory gateway', () => {
   let gateway: GatewayHost;
   before(async () => {
     gateway = await startGateway({ env: {} });

@@ -10,8 +10,7 @@ describe('input that cannot be stored unchanged', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine, { env: { GOVERNANCE_ADMIN_KEY: 'k-0123456789abcdef' } });
       });
       after(() => gateway.stop());

@@ -53,8 +53,7 @@ describe('memory-policy checks', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine, { extra: [ownWords] });
         await gateway.govern(false);
       });
@@ -94,7 +93,7 @@ describe('memory-policy checks', () => {
       it('refuse when they exceed their time limit', async () => {
         const { body } = await gateway.store({ payload_md: 'for ever', target_space: 'private:me' });
         expect(body).to.deep.include({ ok: false, action: 'reject', reason: 'internal_error' });
-      }).timeout(10_000);
+      });
 
       it('refuse when they are broken', async () => {
         expect(await store('broken')).to.deep.include({ ok: false, action: 'reject', reason: 'internal_error' });

@@ -20,8 +20,7 @@ describe('names that are secrets', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine, { config: { 'memory-gateway': { unknown_actor_policy: 'auto_create' } } });
       });
       after(() => gateway.stop());

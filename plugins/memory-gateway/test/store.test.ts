@@ -10,8 +10,7 @@ describe('storing a memory', () => {
   eachDatabase(
     (engine) => {
       let gateway: GatewayHost;
-      before(async function start() {
-        this.timeout(20_000);
+      before(async () => {
         gateway = await startGateway(engine);
       });
       beforeEach(() => gateway.govern(false));

@@ -23,8 +23,7 @@ async function outboxHealth(host: OutboxHost) {
 
 describe('what a memory in the outbox is promised', () => {
   eachDatabase((engine) => {
-    it('is delivery once the plugin is active, or by a worker that runs elsewhere', async function told() {
-      this.timeout(40_000);
+    it('is delivery once the plugin is active, or by a worker that runs elsewhere', async () => {
       const host = await startOutbox(engine, { config: { 'memory-outbox': { batch_size: 0 } } });
       try {
         expect(stateOf(host)).to.equal('blocked');

@@ -24,9 +24,7 @@ const faults: Readonly<Record<string, { readonly fault: FakeFault; readonly end:
 /** Of a request, and of a call of the worker. */
 const limits = { MORTISE_OPENMEMORY_TIMEOUT_MS: '1000', MORTISE_OPENMEMORY_WORKER_TIMEOUT_SECONDS: '2' };
 
-describe('a memory whose backend', function () {
-  this.timeout(30_000);
-
+describe('a memory whose backend', () => {
   eachDatabase((engine: TestEngine) => {
     let outbox: OutboxHost;
     beforeEach(async () => {

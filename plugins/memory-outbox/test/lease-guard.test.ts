@@ -11,9 +11,7 @@ async function storeInDoubt(outbox: OutboxHost, text: string): Promise<number> {
   return Number((await outbox.store(text)).outbox_id);
 }
 
-describe('a worker that stood still', function () {
-  this.timeout(60_000);
-
+describe('a worker that stood still', () => {
   eachDatabase((engine: TestEngine) => {
     let outbox: OutboxHost;
     beforeEach(async () => {
@@ -108,9 +106,7 @@ describe('a worker that stood still', function () {
   });
 });
 
-describe('a clock that jumps by an hour', function () {
-  this.timeout(60_000);
-
+describe('a clock that jumps by an hour', () => {
   eachDatabase((engine: TestEngine) => {
     let outbox: OutboxHost;
     beforeEach(async () => {
@@ -163,9 +159,7 @@ describe('a clock that jumps by an hour', function () {
   });
 });
 
-describe('a process that is frozen while it delivers', function () {
-  this.timeout(60_000);
-
+describe('a process that is frozen while it delivers', () => {
   eachDatabase((engine: TestEngine) => {
     it('doubles nothing when it goes on', async () => {
       const other = await startOutbox(engine);

@@ -92,8 +92,7 @@ describe('the outbox worker', () => {
       await outbox.expectInvariants();
     });
 
-    it('waits for a backend that is down as long as that takes', async function patience() {
-      this.timeout(30_000);
+    it('waits for a backend that is down as long as that takes', async () => {
       const id = await outbox.queue('A');
       await outbox.server.stop();
       const tries = async () => (await outbox.outboxRow(id)).retryCount;
@@ -229,8 +228,7 @@ describe('the outbox worker', () => {
       await outbox.expectInvariants();
     });
 
-    it('discards the result of a late worker and records its conflict', async function late() {
-      this.timeout(20_000);
+    it('discards the result of a late worker and records its conflict', async () => {
       const own = await startOther({ fake: { idempotent: true } });
       const id = await own.queue('Slowly.');
       own.server.fail('add', { kind: 'slow', ms: 6_000 });
@@ -257,8 +255,7 @@ describe('the outbox worker', () => {
       await own.expectInvariants();
     });
 
-    it('renews the leases of what it works on, and lets go of what it lost', async function leases() {
-      this.timeout(20_000);
+    it('renews the leases of what it works on, and lets go of what it lost', async () => {
       const own = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true', MORTISE_OUTBOX_LEASE_SECONDS: '1' } });
       own.server.failAlways('search', { kind: 'slow', ms: 1 });
       own.server.fail('add', { kind: 'success-false' }, { kind: 'slow', ms: 2_500 });
@@ -334,8 +331,7 @@ describe('the outbox worker', () => {
       await until(async () => (await other.outboxRow(id)).status === 'sent');
     });
 
-    it('drains immediately when the backend recovers', async function drain() {
-      this.timeout(30_000);
+    it('drains immediately when the backend recovers', async () => {
       const other = await startOther({ env: { MORTISE_OUTBOX_WORKER: 'true' } });
       await other.server.stop();
       for (let n = 0; n < 7; n += 1) await other.store(`Later ${n}`);
@@ -345,8 +341,7 @@ describe('the outbox worker', () => {
       await other.expectInvariants();
     });
 
-    it('delivers at its start what a process that is gone was waiting to send', async function restart() {
-      this.timeout(30_000);
+    it('delivers at its start what a process that is gone was waiting to send', async () => {
       await outbox.server.stop();
       for (let n = 0; n < 7; n += 1) await outbox.store(`Later ${n}`);
       await until(() => outbox.host.service('memory').status().circuit === 'open');
@@ -359,8 +354,7 @@ describe('the outbox worker', () => {
       await until(async () => (await next.count('logbook.outbox_memory', `status = 'sent'`)) === 7);
     });
 
-    it('finishes what it has begun when it is stopped, and releases the rest', async function stopping() {
-      this.timeout(30_000);
+    it('finishes what it has begun when it is stopped, and releases the rest', async () => {
       for (let n = 0; n < 5; n += 1) await outbox.queue(`Row ${n}`);
       const other = await startOther({
         env: {

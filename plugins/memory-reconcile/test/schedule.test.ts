@@ -4,8 +4,7 @@ import { startReconcile } from './reconcile-host.js';
 
 describe('reconciling on schedule', () => {
   eachDatabase((engine: TestEngine) => {
-    it('fixes and reports discrepancies, in the server', async function onSchedule() {
-      this.timeout(20_000);
+    it('fixes and reports discrepancies, in the server', async () => {
       const books = await startReconcile(engine, { env: { MORTISE_RECONCILE_INTERVAL_SECONDS: '1' } });
       const id = await books.insert({ status: 'sent', memory_id: 'om-1' });
       const end = Date.now() + 10_000;

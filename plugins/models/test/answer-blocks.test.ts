@@ -91,9 +91,8 @@ describe('the blocks of an answer', () => {
     );
   });
 
-  it('look at each character once, however many pieces an answer has', function manyPieces() {
+  it('look at each character once, however many pieces an answer has', () => {
     // Looking back at what was passed on takes minutes.
-    this.timeout(20_000);
     const count = 300_000;
     const blocks = new AnswerBlocks();
     let length = 0;

@@ -18,8 +18,7 @@ describe('the documents of the model settings', () => {
     let host: TestHost;
     let settings: ModelSettingsService;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       host = await createTestHost({
         plugins: ['models'],
         extra: [silent('openai-compatible'), silent('demo')],

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
-describe('the description of a running server', function () {
-  this.timeout(30_000);
+describe('the description of a running server', () => {
   let host: TestHost;
 
   before(async () => {

@@ -18,8 +18,7 @@ const owners =
 /** Routes that answer well only where something went wrong before: the tests of their plugins check their answers. */
 const elsewhere = ['POST /mcp-tools/accept', 'POST /memory/outbox/{id}/retry'];
 
-describe('the routes that a first day does not use', function () {
-  this.timeout(60_000);
+describe('the routes that a first day does not use', () => {
   const check = exchangeCheck(readDescription());
   const called = new Set<string>();
   /** The last answer to a route. */

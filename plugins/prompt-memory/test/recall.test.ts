@@ -37,8 +37,7 @@ describe('memories in the prompt', () => {
     const store = (caller: keyof typeof keys, payload_md: string, target_space: string) =>
       host.post('/memory/store', { payload_md, target_space }, { 'x-api-key': keys[caller].key });
 
-    it('are those that match the message and that its caller may read', async function matching() {
-      this.timeout(30_000);
+    it('are those that match the message and that its caller may read', async () => {
       await start({
         plugins: withMemory,
         database: engine.env,
@@ -59,15 +58,13 @@ describe('memories in the prompt', () => {
     });
   });
 
-  it('are left out unless the feature is on', async function off() {
-    this.timeout(30_000);
+  it('are left out unless the feature is on', async () => {
     await start({ plugins: withMemory });
     await host.post('/memory/store', { payload_md: 'The heron nests in May.', target_space: 'private:anna' });
     expect(await recalled('When does the heron nest?')).to.equal(undefined);
   });
 
-  it('are left out when they cannot be found in time, and the turn goes on', async function late() {
-    this.timeout(30_000);
+  it('are left out when they cannot be found in time, and the turn goes on', async () => {
     const aborted: boolean[] = [];
     const never = contributing('tool', 'memory_query', facts, {
       run: (_, { signal }) =>
@@ -85,8 +82,7 @@ describe('memories in the prompt', () => {
     expect(host.logs.join('')).to.contain('memories could not be recalled for a turn').and.contain('call_timeout');
   });
 
-  it('are left out when the search fails, or when there is no memory gateway', async function failing() {
-    this.timeout(30_000);
+  it('are left out when the search fails, or when there is no memory gateway', async () => {
     let fails = true;
     const broken = contributing('tool', 'memory_query', facts, {
       run() {

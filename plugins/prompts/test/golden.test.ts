@@ -74,8 +74,7 @@ const layouts: Readonly<
 /** The layer of the environment has the path of the machine. */
 const varies = 'environment_context_system';
 
-describe('the layers of every mode', function () {
-  this.timeout(30_000);
+describe('the layers of every mode', () => {
   let host: TestHost;
   afterEach(() => host.stop());
 

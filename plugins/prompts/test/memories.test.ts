@@ -10,8 +10,7 @@ const extract = { rollout_summary: 'Tabs were chosen.', rollout_slug: 'Use Tabs!
 const merged = { memory_md: '# Memory\nTabs.', memory_summary_md: 'Likes tabs.' };
 const keys = [{ key: 'alice-key-0123456789', id: 'alice-laptop', actor: 'alice' }];
 
-describe('the memories of the codex mode', function () {
-  this.timeout(30_000);
+describe('the memories of the codex mode', () => {
   let host: TestHost;
   let model: FakeModel;
 

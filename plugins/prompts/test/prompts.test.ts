@@ -43,8 +43,7 @@ describe('the system prompt', () => {
     };
   };
 
-  it('of every mode works on a fresh machine', async function fresh() {
-    this.timeout(30_000);
+  it('of every mode works on a fresh machine', async () => {
     await start();
     for (const mode of ['default', 'codex', 'claude']) {
       expect((await process('hi', { prompt_mode: mode })).status, mode).to.equal(200);
@@ -146,8 +145,7 @@ describe('the system prompt', () => {
     ]);
   });
 
-  it('of codex has templates in both layouts, the task of the first word, and equal texts once in the second', async function templates() {
-    this.timeout(30_000);
+  it('of codex has templates in both layouts, the task of the first word, and equal texts once in the second', async () => {
     await start({ ...on, MORTISE_ENABLE_PROMPT_TEMPLATES: 'true' });
     const install = (mode: string) =>
       host.post('/admin/commands/prompts-install', { args: [], options: { mode }, json: true });
@@ -224,8 +222,7 @@ describe('the system prompt', () => {
 
 describe('the collaboration mode', () => {
   let host: TestHost;
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     host = await createTestHost({ plugins });
   });
   after(() => host.stop());

@@ -47,7 +47,7 @@ describe('announcements between processes on one database', () => {
       expect(b.pushed).to.deep.equal(texts.map((text, n) => (text.length > 5_000 ? `stored turn-${n}` : text)));
       expect(a.notifications()).to.be.within(2, 40);
       await Promise.all([a.announcements.dispose(), b.announcements.dispose()]);
-    }).timeout(20_000);
+    });
 
     it('are sent before a process ends', async () => {
       const [a, b] = [await openProcess(), await openProcess()];
@@ -55,6 +55,6 @@ describe('announcements between processes on one database', () => {
       await a.announcements.dispose();
       await until('the last of them', () => b.pushed.length === 3);
       await b.announcements.dispose();
-    }).timeout(20_000);
+    });
   });
 });

@@ -4,14 +4,11 @@ import { chunks, kinds, type SocketClient, textOf } from 'mortise/contracts/real
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
-
 describe('chatting over the socket', () => {
   eachDatabase((engine) => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -33,12 +30,12 @@ describe('chatting over the socket', () => {
         ['user', 0, 'hi'],
         ['assistant', 1, 'Hello world!'],
       ]);
-    }).timeout(patient);
+    });
 
     it('answers without anything configured', async () => {
       const client = await start({});
       expect(chunks(await client.ask('chat.send', { content: 'hi' }))).to.deep.equal(['Echo: hi']);
-    }).timeout(patient);
+    });
 
     it('accepts the attachments and parameters of the HTTP endpoint', async () => {
       const model = fakeModel(
@@ -56,14 +53,14 @@ describe('chatting over the socket', () => {
       expect(kinds(limited)).to.deep.equal(['tool_call', 'tool_call', 'stream_chunk', 'done']);
       expect(model.requests).to.have.length(3);
       expect((await platform.rows()).at(-1)?.status).to.equal('limit');
-    }).timeout(patient);
+    });
 
     it('asks without tools when there are none', async () => {
       const model = fakeModel(() => says('ok'));
       const client = await start({ model });
       await client.ask('chat.send', { content: 'hi' });
       expect(Object.keys(model.requests[0] ?? {})).to.not.include('tools');
-    }).timeout(patient);
+    });
 
     it('returns the history with the id of the request', async () => {
       const client = await start({ model: fakeModel(() => says('there')) });
@@ -79,7 +76,7 @@ describe('chatting over the socket', () => {
       expect(messages[0]?.timestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect((await client.answer('chat.history', { limit: 1 })).messages[0]?.content).to.equal('there');
       expect((await client.answer('chat.history', { before_seq: 1 })).messages[0]?.content).to.equal('hi');
-    }).timeout(patient);
+    });
 
     it('shows the calls of a turn in the detailed history, and reads past rows that are not shown', async () => {
       const model = fakeModel(
@@ -110,7 +107,7 @@ describe('chatting over the socket', () => {
       ]);
       const two = await client.answer('chat.history', { limit: 2 });
       expect(two.messages.map(({ content }) => content)).to.deep.equal(['go', 'ready']);
-    }).timeout(patient);
+    });
 
     it('answers the history while a turn streams', async () => {
       let answered: () => void = () => undefined;
@@ -131,7 +128,7 @@ describe('chatting over the socket', () => {
       expect(client.of(id).some(({ data }) => data.done)).to.equal(false);
       answered();
       expect(textOf(await client.end(id))).to.equal('xy');
-    }).timeout(patient);
+    });
 
     it('streams two sessions on one socket at the same time, each in order', async () => {
       const both = Promise.withResolvers<void>();
@@ -154,7 +151,7 @@ describe('chatting over the socket', () => {
       for (const [index, name] of ['a', 'b'].entries()) {
         expect(chunks(client.of(ids[index] ?? ''))).to.deep.equal(Array.from({ length: 10 }, (_, i) => `${name}${i} `));
       }
-    }).timeout(patient);
+    });
 
     it('refuses the second of two messages for one session at once, and asks the model once', async () => {
       const held = Promise.withResolvers<void>();
@@ -174,7 +171,7 @@ describe('chatting over the socket', () => {
       await client.end(first);
       expect(model.requests).to.have.length(1);
       expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['one', 'done']);
-    }).timeout(patient);
+    });
 
     it('accepts a message that reacts to the end of a turn', async () => {
       const model = fakeModel(() => says('ok'));
@@ -184,7 +181,7 @@ describe('chatting over the socket', () => {
         const sender = round % 2 === 0 ? client : other;
         expect(kinds(await sender.ask('chat.send', { content: `n ${round}` }))).to.deep.equal(['stream_chunk', 'done']);
       }
-    }).timeout(60_000);
+    });
 
     it('ends a cancelled turn, stores the text so far, and frees the session', async () => {
       const model = fakeModel((_, call, signal) =>
@@ -200,7 +197,7 @@ describe('chatting over the socket', () => {
       expect([answer?.status, answer?.content]).to.deep.equal(['cancelled', chunks(client.of(id)).join('')]);
       expect(model.signals[0]?.aborted).to.equal(true);
       expect(kinds(await client.ask('chat.send', { content: 'more' }))).to.deep.equal(['stream_chunk', 'done']);
-    }).timeout(patient);
+    });
 
     it('cancels by session, also turns of other sockets and entry points, and reports when there was none', async () => {
       const model = fakeModel((_, __, signal) => slowly(50, Array(200).fill('x'), signal));
@@ -227,6 +224,6 @@ describe('chatting over the socket', () => {
       const where = { session_id: 's1', user_id: 'u1', channel: 'console' };
       expect(await other.answer('chat.cancel', where)).to.deep.equal({ cancelled: true, request_id: null });
       expect((await posted).status).to.equal(409);
-    }).timeout(patient);
+    });
   });
 });

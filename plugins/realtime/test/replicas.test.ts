@@ -5,14 +5,11 @@ import type { Database } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { type Replica, startReplica } from './replica.js';
 
-const patient = 60_000;
-
 describe('two processes on one database', () => {
   eachDatabase((engine) => {
     const replicas: Replica[] = [];
 
-    afterEach(async function stop() {
-      this.timeout(patient);
+    afterEach(async () => {
       await Promise.all(replicas.splice(0).map((replica) => replica.dispose()));
     });
 
@@ -71,7 +68,7 @@ describe('two processes on one database', () => {
       expect((await b.client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(true);
       expect((await a.client.end(id)).at(-1)?.data.finish_reason).to.equal('cancelled');
       expect(textOf(await b.client.ask('chat.send', { content: 'mine' }))).to.equal('Re: mine');
-    }).timeout(patient);
+    });
 
     it('cancel each other’s turns long before a claim is renewed', async () => {
       const [a, b] = await start(60);
@@ -79,7 +76,7 @@ describe('two processes on one database', () => {
       await until('a chunk', () => a.client.of(id).length > 0);
       expect((await b.client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(true);
       expect((await a.client.end(id)).at(-1)?.data.finish_reason).to.equal('cancelled');
-    }).timeout(patient);
+    });
 
     it('take over from a killed one once its lease has expired, and the history is whole', async () => {
       const [a, b] = await start();
@@ -101,7 +98,7 @@ describe('two processes on one database', () => {
       expect(turns).to.deep.equal(['completed', 'interrupted', 'completed']);
       // By the database's clock: not before the end of the lease, and soon after it.
       expect((rows[4]?.[3] ?? 0) - expires).to.be.within(0, 15_000);
-    }).timeout(patient);
+    });
 
     it('take over from one that is frozen longer than its lease, which writes nothing afterwards', async () => {
       const [a, b] = await start();
@@ -126,7 +123,7 @@ describe('two processes on one database', () => {
         [2, 'assistant', 'Re: mine'],
       ]);
       expect(textOf(await a.client.ask('chat.send', { content: 'again' }))).to.equal('Re: again');
-    }).timeout(patient);
+    });
 
     if (engine.dialect !== 'postgres') return;
 
@@ -139,7 +136,7 @@ describe('two processes on one database', () => {
       await until('the pushes', () => b.client.of('watch').length > 2);
       const pushed = b.client.of('watch').slice(1);
       expect(pushed.map(({ data }) => data.content)).to.deep.equal(said.map((text) => `Re: ${text}`));
-    }).timeout(patient);
+    });
 
     it('push the questions of a turn to watchers and to the caller', async () => {
       const [a, b] = await start();
@@ -153,6 +150,6 @@ describe('two processes on one database', () => {
       const shown = (question: string) => ({ ...about, questions: [{ id: 'a', header: 'Way', question }] });
       expect(questions(a.client)).to.deep.equal([shown('ask'), shown(asked)]);
       expect(questions(b.client)).to.deep.equal([shown('ask'), { ...about, questions: null }]);
-    }).timeout(patient);
+    });
   });
 });

@@ -5,7 +5,6 @@ import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** A method of a plugin, as third parties would write it. */
@@ -45,15 +44,13 @@ describe('requests of the socket', () => {
       let platform: Platform;
       let client: SocketClient;
 
-      before(async function start() {
-        this.timeout(patient);
+      before(async () => {
         const model = fakeModel((_, __, signal) => slowly(20, Array(200).fill('x'), signal));
         platform = await openPlatform(engine, { model, extra: [clock], env: { MORTISE_WS_MAX_IN_FLIGHT: '3' } });
         client = await platform.connect();
       });
 
       after(async function stop() {
-        this.timeout(patient);
         await platform?.stop();
       });
 
@@ -92,7 +89,7 @@ describe('requests of the socket', () => {
         }
         const plain = await reply('{"id":"b","method":"chat.history","version":7,"params":{"unknown":true}}');
         expect([plain.type, plain.id, plain.data]).to.deep.equal(['response', 'b', { messages: [] }]);
-      }).timeout(patient);
+      });
 
       it('are refused with METHOD_NOT_FOUND when the method is unknown', async () => {
         const [frame] = await client.ask('chat.nonexistent', {}, 'm-1');
@@ -101,7 +98,7 @@ describe('requests of the socket', () => {
         const anonymous = await reply('{"method":"x"}');
         expect(anonymous.id).to.match(uuid);
         expect(anonymous.error?.message).to.equal('Unknown method: x');
-      }).timeout(patient);
+      });
 
       it('are refused with INVALID_PARAMS and the name of a wrong parameter', async () => {
         const refused: [string, object, string][] = [
@@ -148,14 +145,14 @@ describe('requests of the socket', () => {
           ]);
         }
         expect((await platform.rows()).length).to.equal(0);
-      }).timeout(patient);
+      });
 
       it('fail with the code of HTTP in upper case where the socket has none of its own', async () => {
         const [frame] = await client.ask('chat.send', { content: 'x', channel: 'nowhere' });
         expect(frame?.error?.code).to.equal('CHANNEL_NOT_SUPPORTED');
         const [attached] = await client.ask('chat.send', { content: 'x', attachments: [{ type: 'image', url: 'a' }] });
         expect(attached?.error?.code).to.equal('PROVIDER_NOT_SUPPORTED');
-      }).timeout(patient);
+      });
 
       it('call methods of plugins, with their own codes and without their secrets', async () => {
         expect(await client.answer('clock.add', { n: 1 })).to.deep.equal({ sum: 2, who: 'local' });
@@ -167,7 +164,7 @@ describe('requests of the socket', () => {
           'An internal error occurred',
         ]);
         expect(kinds(await client.ask('chat.clock'))).to.deep.equal(['METHOD_NOT_FOUND']);
-      }).timeout(patient);
+      });
 
       it('are limited in number per socket, but can always be cancelled', async () => {
         const ids = ['a', 'b', 'c'].map((name) => client.request('chat.send', { content: 'x', session_id: name }));
@@ -179,14 +176,14 @@ describe('requests of the socket', () => {
         );
         for (const id of ids) expect((await client.answer('chat.cancel', { request_id: id })).cancelled).to.equal(true);
         expect((await client.answer('chat.history', { session_id: 'a' })).messages[0]?.content).to.equal('x');
-      }).timeout(patient);
+      });
 
       it('close the socket when a frame is larger than 4 MiB', async () => {
         const other = await platform.connect();
         other.raw('x'.repeat(4 * 1024 * 1024 + 1));
         await until('the end', () => other.closed !== undefined);
         expect(other.closed?.code).to.equal(1009);
-      }).timeout(patient);
+      });
     },
     { keepRows: true },
   );
@@ -196,7 +193,6 @@ describe('requests of the socket', () => {
       let platform: Platform;
 
       afterEach(async function stop() {
-        this.timeout(patient);
         await platform?.stop();
       });
 
@@ -230,7 +226,7 @@ describe('requests of the socket', () => {
         ]);
         expect(second.next_cursor).to.equal(null);
         await client.answer('chat.cancel', { request_id: running });
-      }).timeout(patient);
+      });
     });
   });
 });

@@ -5,7 +5,6 @@ import { kinds, SocketClient, textOf } from 'mortise/contracts/realtime/testing'
 import { eachDatabase, localPrincipal, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
 const apiKey = 'an-api-key-0123456789';
 const keyed = { MORTISE_API_KEY: apiKey };
 
@@ -14,7 +13,6 @@ describe('sockets', () => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -38,7 +36,7 @@ describe('sockets', () => {
         const client = await platform.connect({ headers: { [name]: value } });
         expect((await client.answer('chat.history')).messages).to.deep.equal([]);
       }
-    }).timeout(patient);
+    });
 
     /** Refusals that are audited from now on. */
     function refusals(): string[] {
@@ -67,7 +65,7 @@ describe('sockets', () => {
         expect([kinds(other.frames), other.closed?.code]).to.deep.equal([[code], 4001]);
         expect(audited.splice(0)).to.deep.equal(['/ws auth_failed']);
       }
-    }).timeout(patient);
+    });
 
     it('are closed when the peer does not authenticate in time', async () => {
       platform = await openPlatform(engine, { env: { ...keyed, MORTISE_WS_AUTH_SECONDS: '0.2' } });
@@ -76,7 +74,7 @@ describe('sockets', () => {
       await until('the end', () => late.closed !== undefined);
       expect([kinds(late.frames), late.closed?.code]).to.deep.equal([['AUTH_TIMEOUT'], 4001]);
       expect(audited).to.deep.equal(['/ws auth_failed']);
-    }).timeout(patient);
+    });
 
     it('are answered that there were too many attempts after five failures, unless their key is good', async () => {
       platform = await openPlatform(engine, { env: keyed });
@@ -91,7 +89,7 @@ describe('sockets', () => {
       const good = await platform.connect();
       expect(await good.answer('auth', { api_key: apiKey })).to.be.an('object');
       expect(audited).to.deep.equal([...Array(5).fill('/ws auth_failed'), ...Array(2).fill('/ws rate_limited')]);
-    }).timeout(patient);
+    });
 
     it('share the rate limit of their caller with HTTP, and can always cancel', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_RATE_LIMIT: '2/600' } });
@@ -105,7 +103,7 @@ describe('sockets', () => {
       expect((await platform.host.fetch('/chats')).status).to.equal(429);
       expect(audited).to.deep.equal(['/ws rate_limited', '/chats rate_limited']);
       expect((await client.answer('chat.cancel', { session_id: 'main' })).cancelled).to.equal(false);
-    }).timeout(patient);
+    });
 
     it('receive replies that others requested in watched sessions, and not their own', async () => {
       platform = await openPlatform(engine, {});
@@ -124,7 +122,7 @@ describe('sockets', () => {
       await until('the second push', () => asker.of('watch').length > 1);
       expect(asker.of('watch')[1]?.data.content).to.equal('Echo: hi you');
       expect([watcher.of('watch').length, other.of('watch').length]).to.deep.equal([2, 1]);
-    }).timeout(patient);
+    });
 
     it('receive replies to HTTP requests too', async () => {
       platform = await openPlatform(engine, {});
@@ -138,7 +136,7 @@ describe('sockets', () => {
       });
       await until('the push', () => client.of('watch').length > 1);
       expect(client.of('watch')[1]?.data.content).to.equal('Echo: hi');
-    }).timeout(patient);
+    });
 
     it('receive messages of an agent without a turn, through the egress adapter of that name', async () => {
       platform = await openPlatform(engine, {});
@@ -162,7 +160,7 @@ describe('sockets', () => {
       await until('the count', () =>
         conversation.egress().some(({ adapter, sent }) => adapter === 'socket' && sent === 1),
       );
-    }).timeout(patient);
+    });
 
     it('are disconnected when they do not answer a ping', async () => {
       platform = await openPlatform(engine, { env: { MORTISE_WS_PING_SECONDS: '1.5' } });
@@ -171,7 +169,7 @@ describe('sockets', () => {
       await until('the end of the silent socket', () => silent.closed !== undefined);
       expect(silent.closed?.code).to.equal(1006);
       expect((await alive.answer('chat.history')).messages).to.deep.equal([]);
-    }).timeout(patient);
+    });
 
     it('are closed when they read nothing, and their turns end', async () => {
       const big = 'x'.repeat(512 * 1024);
@@ -188,7 +186,7 @@ describe('sockets', () => {
       expect(client.closed?.code).to.equal(1013);
       await until('the end of the turn', async () => (await platform.rows()).at(-1)?.turnStatus === 'interrupted');
       expect((await other.answer('session.list')).sessions[0]?.busy).to.equal(false);
-    }).timeout(patient);
+    });
 
     it('close at shutdown: idle ones at once, the others when their turn has ended or time is up', async () => {
       const model = fakeModel(({ messages }, _, signal) =>
@@ -211,7 +209,7 @@ describe('sockets', () => {
       expect([idle.closed?.code, short.closed?.code, long.closed?.code]).to.deep.equal([1001, 1001, 1001]);
       expect(kinds(short.of(ids[0] ?? ''))).to.deep.equal(['stream_chunk', 'stream_chunk', 'done']);
       expect(kinds(long.of(ids[1] ?? '')).at(-1)).to.equal('SERVER_SHUTTING_DOWN');
-    }).timeout(patient);
+    });
 
     it('restrict a bound key to its user', async () => {
       const keys = JSON.stringify([{ id: 'ann', key: 'anns-own-key-0123456789', actor: 'ann' }]);
@@ -221,7 +219,7 @@ describe('sockets', () => {
       expect(kinds(await client.ask('chat.send', { content: 'x', user_id: 'bob' }))).to.deep.equal(['ACTOR_MISMATCH']);
       expect(textOf(await client.ask('chat.send', { content: 'hi' }))).to.equal('Echo: hi');
       expect((await platform.rows({ channel: 'ws', userId: 'ann', sessionId: 'main' })).length).to.equal(2);
-    }).timeout(patient);
+    });
 
     it('carry many streams at once without loss, duplicates or reordering', async () => {
       const model = fakeModel(async function* ({ messages }) {
@@ -265,5 +263,5 @@ describe('sockets', () => {
     } finally {
       await platform.stop();
     }
-  }).timeout(patient);
+  });
 });

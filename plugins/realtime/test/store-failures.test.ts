@@ -4,14 +4,11 @@ import { kinds, textOf } from 'mortise/contracts/realtime/testing';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
-
 describe('a turn of the socket whose store fails', () => {
   eachDatabase((engine) => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -47,7 +44,7 @@ describe('a turn of the socket whose store fails', () => {
       expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['first', 'ok', 'third', 'ok']);
       const logged = platform.host.logs.filter((line) => line.includes('second') || line.includes('insert into'));
       expect(logged).to.deep.equal([]);
-    }).timeout(patient);
+    });
 
     /** A turn whose tool takes a table away; the next one is answered `again`. */
     function breaking(name: 'messages' | 'turns') {
@@ -81,7 +78,7 @@ describe('a turn of the socket whose store fails', () => {
         [2, 'user', 'completed'],
         [3, 'assistant', 'completed'],
       ]);
-    }).timeout(patient);
+    });
 
     it('at its end is tried until the lease ends, and is interrupted by the next owner', async () => {
       platform = await openPlatform(engine, breaking('turns'));
@@ -104,6 +101,6 @@ describe('a turn of the socket whose store fails', () => {
         [3, 'user', 'completed'],
         [4, 'assistant', 'completed'],
       ]);
-    }).timeout(patient);
+    });
   });
 });

@@ -14,14 +14,11 @@ import { MortiseError, type ToolContext } from 'mortise/sdk';
 import { eachDatabase, until } from 'mortise/sdk/testing';
 import { openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
-
 describe('while a turn of the socket runs', () => {
   eachDatabase((engine) => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -50,7 +47,7 @@ describe('while a turn of the socket runs', () => {
         ['assistant', ''],
         ['tool', '{"shown":2}'],
       ]);
-    }).timeout(patient);
+    });
 
     it('a second message for its session is refused before the gate', async () => {
       let asked = 0;
@@ -65,7 +62,7 @@ describe('while a turn of the socket runs', () => {
       expect(kinds(await client.ask('chat.send', { content: 'two' }))).to.deep.equal(['SESSION_BUSY']);
       expect(asked).to.equal(1);
       await client.answer('chat.cancel', { request_id: first });
-    }).timeout(patient);
+    });
 
     it('malformed frames do not affect it', async () => {
       const model = fakeModel((_, __, signal) => slowly(20, ['a', 'b', 'c', 'd'], signal));
@@ -78,7 +75,7 @@ describe('while a turn of the socket runs', () => {
       expect(textOf(client.of(id))).to.equal('abcd');
       expect(client.frames.filter(({ type }) => type === 'error')).to.have.length(4);
       expect(client.closed).to.equal(undefined);
-    }).timeout(patient);
+    });
 
     it('a cancel lets no further tool start, and the next turn gets INTERRUPTED for calls that never ran', async () => {
       const started: string[] = [];
@@ -111,7 +108,7 @@ describe('while a turn of the socket runs', () => {
           ['call_2', 'INTERRUPTED'],
         ],
       );
-    }).timeout(patient);
+    });
 
     it('its tools get the epoch of the session’s claim', async () => {
       const fences: ToolContext['session'][] = [];
@@ -126,7 +123,7 @@ describe('while a turn of the socket runs', () => {
         ['ws:local:main', 1],
         ['ws:local:main', 2],
       ]);
-    }).timeout(patient);
+    });
   });
 });
 
@@ -135,7 +132,6 @@ describe('when a turn of the socket has ended', () => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -151,7 +147,7 @@ describe('when a turn of the socket has ended', () => {
         expect(kinds((await failing?.ask('chat.send', { content: 'x' })) ?? [])).to.deep.equal(['LLM_ERROR']);
         expect(kinds((await next?.ask('chat.send', { content: 'y' })) ?? [])).to.deep.equal(['stream_chunk', 'done']);
       }
-    }).timeout(60_000);
+    });
 
     it('without an answer, its input stays in the history, but not in the context of the model', async () => {
       const model = fakeModel((_, call) => {
@@ -165,7 +161,7 @@ describe('when a turn of the socket has ended', () => {
       expect(messages.map(({ content }) => content)).to.deep.equal(['lost', 'answered', 'ok']);
       const sent = model.requests[1]?.messages.filter(({ role }) => role !== 'system') ?? [];
       expect(sent.map(({ content }) => content)).to.deep.equal(['answered']);
-    }).timeout(patient);
+    });
 
     it('its session is not confused with another, whatever its id looks like', async () => {
       const model = fakeModel(() => says('ok'));
@@ -181,6 +177,6 @@ describe('when a turn of the socket has ended', () => {
       const theirs = { channel: 'console', user_id: 'demo-user', session_id: 'session-default' };
       expect((await client.answer('chat.history', theirs)).messages).to.deep.equal([]);
       expect((await client.answer('chat.history', posing)).messages).to.have.length(2);
-    }).timeout(patient);
+    });
   });
 });

@@ -14,7 +14,6 @@ import { MortiseError } from 'mortise/sdk';
 import { eachDatabase, type TestPlugin, until } from 'mortise/sdk/testing';
 import { main, openPlatform, type Platform } from './platform.js';
 
-const patient = 30_000;
 const limitText = "I've reached the maximum number of tool calls. Please try again.";
 
 describe('turns of the socket', () => {
@@ -22,7 +21,6 @@ describe('turns of the socket', () => {
     let platform: Platform;
 
     afterEach(async function stop() {
-      this.timeout(patient);
       await platform?.stop();
     });
 
@@ -64,7 +62,7 @@ describe('turns of the socket', () => {
       expect([rows[1]?.toolCalls?.[0]?.id, rows[2]?.toolCallId]).to.deep.equal(['call_1', 'call_1']);
       const roles = model.requests[1]?.messages.map(({ role }) => role).filter((role) => role !== 'system');
       expect(roles).to.deep.equal(['user', 'assistant', 'tool']);
-    }).timeout(patient);
+    });
 
     it('number the rows of several rounds without a gap', async () => {
       const round = () => asksFor([['call_1', 'echo', '{}']]);
@@ -84,7 +82,7 @@ describe('turns of the socket', () => {
         '4 tool',
         '5 assistant',
       ]);
-    }).timeout(patient);
+    });
 
     it('show text that comes before the calls at once, and store both in one row', async () => {
       const first = () => asksFor([['call_1', 'check', '{}']], 'Let me check... ');
@@ -98,7 +96,7 @@ describe('turns of the socket', () => {
       ]);
       const [, asked] = await platform.rows();
       expect([asked?.content, asked?.toolCalls?.length]).to.deep.equal(['Let me check... ', 1]);
-    }).timeout(patient);
+    });
 
     it('continue when a tool is unknown, gets bad arguments, fails or is too slow', async () => {
       const calls = () =>
@@ -138,7 +136,7 @@ describe('turns of the socket', () => {
         ['TOOL_TIMEOUT', 'Tool slow_tool timed out'],
       ]);
       expect(answers[0].message).to.match(/^Invalid JSON arguments: /);
-    }).timeout(patient);
+    });
 
     it('end with the text of the step limit after the last allowed round, and store it', async () => {
       const model = fakeModel(() => asksFor([['call_1', 'echo', '{"text":"ping"}']]));
@@ -150,7 +148,7 @@ describe('turns of the socket', () => {
       const rows = await platform.rows();
       expect([rows.length, rows.at(-1)?.status, rows.at(-1)?.content]).to.deep.equal([22, 'limit', limitText]);
       expect(model.requests).to.have.length(10);
-    }).timeout(patient);
+    });
 
     it('write nothing more once the session was taken over, and the next turn gets INTERRUPTED for open calls', async () => {
       const model = fakeModel(
@@ -178,7 +176,7 @@ describe('turns of the socket', () => {
       expect(sent[2]?.content).to.equal(
         '{"error_code":"INTERRUPTED","message":"The call was interrupted; its effect is unknown"}',
       );
-    }).timeout(patient);
+    });
 
     it('are refused at once when another process holds the session', async () => {
       const model = fakeModel(() => says('ok'));
@@ -191,7 +189,7 @@ describe('turns of the socket', () => {
       expect(kinds(await client.ask('chat.send', { content: 'second' }))).to.deep.equal(['SESSION_BUSY']);
       expect((await platform.rows()).map(({ content }) => content)).to.deep.equal(['first', 'ok']);
       expect(model.requests).to.have.length(1);
-    }).timeout(patient);
+    });
 
     it('store the text before a failure of the model', async () => {
       const model = fakeModel(async function* () {
@@ -206,7 +204,7 @@ describe('turns of the socket', () => {
         ['user', 'hi', 'complete'],
         ['assistant', 'Hel', 'error'],
       ]);
-    }).timeout(patient);
+    });
 
     it('report model failures with the number of attempts', async () => {
       const failures: [object, string][] = [
@@ -226,7 +224,7 @@ describe('turns of the socket', () => {
         const [frame] = await client.ask('chat.send', { content: 'hi' });
         expect([frame?.error?.code, frame?.error?.message]).to.deep.equal(['LLM_ERROR', message]);
       }
-    }).timeout(patient);
+    });
 
     it('end at their time limit', async () => {
       const model = fakeModel((_, __, signal) => slowly(60, Array(100).fill('x'), signal));
@@ -236,13 +234,13 @@ describe('turns of the socket', () => {
       expect(frames.at(-1)?.error?.message).to.equal('Turn exceeded 1.5 s');
       expect((await stored())[1]).to.deep.equal(['assistant', textOf(frames), 'error']);
       expect(await turnStatus()).to.equal('timed_out');
-    }).timeout(patient);
+    });
 
     it('have a placeholder reply when the model says nothing', async () => {
       const client = await start({ model: fakeModel(() => says()) });
       expect(chunks(await client.ask('chat.send', { content: 'hi' }))).to.deep.equal(['(empty reply)']);
       expect((await stored())[1]).to.deep.equal(['assistant', '(empty reply)', 'complete']);
-    }).timeout(patient);
+    });
 
     it('report usage once and before the end, on request', async () => {
       const model = fakeModel(async function* () {
@@ -254,7 +252,7 @@ describe('turns of the socket', () => {
       const frames = await client.ask('chat.send', { content: 'hi', events: ['usage'] });
       expect(kinds(frames)).to.deep.equal(['stream_chunk', 'usage', 'done']);
       expect(frames[1]?.data).to.deep.equal({ input_tokens: 7, output_tokens: 2 });
-    }).timeout(patient);
+    });
 
     it('end as interrupted when the socket closes, and free the session', async () => {
       const model = fakeModel((_, call, signal) =>
@@ -269,7 +267,7 @@ describe('turns of the socket', () => {
       expect((await stored())[1]).to.deep.equal(['assistant', (await platform.rows())[1]?.content, 'interrupted']);
       const other = await platform.connect();
       expect(kinds(await other.ask('chat.send', { content: 'next' }))).to.deep.equal(['stream_chunk', 'done']);
-    }).timeout(patient);
+    });
 
     it('continue without their socket for the configured grace time', async () => {
       const model = fakeModel((_, __, signal) => slowly(50, Array(6).fill('x'), signal));
@@ -279,7 +277,7 @@ describe('turns of the socket', () => {
       client.socket.terminate();
       await until('the end of the turn', async () => (await turnStatus()) === 'completed');
       expect((await stored())[1]).to.deep.equal(['assistant', 'xxxxxx', 'complete']);
-    }).timeout(patient);
+    });
 
     it('run once per key, and are replayed', async () => {
       const asked = Promise.withResolvers<void>();
@@ -306,7 +304,7 @@ describe('turns of the socket', () => {
       ]);
       expect(model.requests).to.have.length(1);
       expect(await stored()).to.have.length(2);
-    }).timeout(patient);
+    });
 
     it('give a key up when they fail', async () => {
       const model = fakeModel((_, call) => {
@@ -317,7 +315,7 @@ describe('turns of the socket', () => {
       const message = { content: 'hi', idempotency_key: 'k1' };
       expect(kinds(await client.ask('chat.send', message))).to.deep.equal(['LLM_ERROR']);
       expect(kinds(await client.ask('chat.send', message))).to.deep.equal(['stream_chunk', 'done']);
-    }).timeout(patient);
+    });
 
     it('do not start when the gate drops or sinks the message', async () => {
       const gate = { action: 'drop' as 'drop' | 'sink', reason: 'override=drop_actor' };
@@ -336,7 +334,7 @@ describe('turns of the socket', () => {
       expect(sunk[0]?.data.gate).to.include({ action: 'sink', reason: 'threshold_sink' });
       expect(model.requests).to.have.length(0);
       expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
-    }).timeout(patient);
+    });
 
     it('do not start for a blank message', async () => {
       const model = fakeModel(() => says('never'));
@@ -351,7 +349,7 @@ describe('turns of the socket', () => {
       }
       expect(model.requests).to.have.length(0);
       expect(await platform.host.service('sessions').currentChat(main)).to.equal(undefined);
-    }).timeout(patient);
+    });
 
     it('are not needed to start a new chat', async () => {
       const model = fakeModel(() => says('ok'));
@@ -362,7 +360,7 @@ describe('turns of the socket', () => {
       expect(textOf(frames)).to.equal('上下文已清理，已开始新会话。');
       expect((await client.answer('chat.history')).messages).to.deep.equal([]);
       expect(model.requests).to.have.length(1);
-    }).timeout(patient);
+    });
 
     it('of other channels are those of other entry points, and no plugin may contribute the socket’s channel', async () => {
       const facts = { defaults: { enabled: true } };
@@ -391,6 +389,6 @@ describe('turns of the socket', () => {
         input: [],
       });
       expect(((await refused.json()) as { error: { code: string } }).error.code).to.equal('channel_not_supported');
-    }).timeout(patient);
+    });
   });
 });

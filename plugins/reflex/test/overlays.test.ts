@@ -38,7 +38,6 @@ describe('stored overrides', () => {
     });
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await Promise.all(hosts.splice(0).map((host) => host.stop()));
     });
 

@@ -54,7 +54,6 @@ describe('the plugin reflex', () => {
     }
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 
@@ -159,7 +158,6 @@ describe('the plugin reflex', () => {
     let host: TestHost;
 
     afterEach(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 

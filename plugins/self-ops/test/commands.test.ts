@@ -11,8 +11,7 @@ interface Outcome {
 
 const change = { target: 'workspace_file', operations: [{ kind: 'replace', path: 'prompts/a.md', value: 'text\n' }] };
 
-describe('self-operation from a terminal', function () {
-  this.timeout(30_000);
+describe('self-operation from a terminal', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({ plugins: ['admin', 'self-ops', 'provider-demo', 'channel-console'] });

@@ -30,8 +30,7 @@ describe('a change whose commit fails', () => {
     let host: TestHost;
     afterEach(() => host.stop());
 
-    it('leaves every document as it was, and can be made again', async function lost() {
-      this.timeout(30_000);
+    it('leaves every document as it was, and can be made again', async () => {
       const probe = databaseProbe(['agent']);
       host = await createTestHost({
         plugins: ['self-ops', 'provider-demo'],

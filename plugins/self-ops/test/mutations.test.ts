@@ -36,8 +36,7 @@ describe('a change of the configuration', () => {
       const probe = databaseProbe(['agent']);
       let host: TestHost;
 
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         host = await createTestHost({
           plugins: ['self-ops', 'provider-demo', 'provider-openai'],
           extra: [probe.plugin],
@@ -320,7 +319,7 @@ describe('a change of the configuration', () => {
         expect(many.error?.message).to.contain('larger than 8 MiB together');
         const shown = await preview({ target: 'workspace_file', operations: large.slice(0, 4).flat() });
         expect(shown.checks.structure_valid).to.equal(true);
-      }).timeout(20_000);
+      });
 
       it('of a path with half of a surrogate pair is one that may not be changed', async () => {
         const shown = await preview(create('prompts/\ud800x', 'Text.'));
@@ -392,8 +391,7 @@ describe('a change of the configuration', () => {
     { keepRows: true },
   );
 
-  it('survives a restart', async function restart() {
-    this.timeout(30_000);
+  it('survives a restart', async () => {
     const first = await createTestHost({ plugins: ['self-ops', 'provider-demo'] });
     const response = await first.post('/agent/self/config-mutations/preview', create('prompts/later.md', 'later'));
     const { mutation_id, confirm_hash } = (await response.json()) as Preview;
@@ -407,8 +405,7 @@ describe('a change of the configuration', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('is not for keys that are bound to a user', async function bound() {
-    this.timeout(30_000);
+  it('is not for keys that are bound to a user', async () => {
     const keys = JSON.stringify([{ key: 'key-of-anna-0123', id: 'anna', actor: 'anna' }]);
     const host = await createTestHost({ plugins: ['self-ops', 'provider-demo'], env: { MORTISE_API_KEYS: keys } });
     const headers = { 'x-api-key': 'key-of-anna-0123' };

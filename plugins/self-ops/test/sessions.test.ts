@@ -28,8 +28,7 @@ describe('a session that is started by a program', () => {
       return [status, code, message];
     };
 
-    it('has a chat, the first reply and the model that answered (A55)', async function first() {
-      this.timeout(30_000);
+    it('has a chat, the first reply and the model that answered (A55)', async () => {
       await start();
       const { status, body, headers } = await bootstrap({ user_id: 'u', first_input: 'hi' });
       expect(status).to.equal(200);
@@ -48,8 +47,7 @@ describe('a session that is started by a program', () => {
       expect(headers.get('x-turn-id')).to.match(/^turn-/);
     });
 
-    it('streams its turn, with chat and model in the last event', async function streams() {
-      this.timeout(30_000);
+    it('streams its turn, with chat and model in the last event', async () => {
       await start();
       const body = { user_id: 'u', first_input: 'hi', session_seed: 'mine', prompt_mode: 'default', stream: true };
       const events = await eventsOf(await host.post('/agent/self/sessions/bootstrap', body));
@@ -59,8 +57,7 @@ describe('a session that is started by a program', () => {
       expect(meta.applied_model).to.deep.equal({ provider_id: 'demo', model: 'demo-chat' });
     });
 
-    it('is answered again for a repeated idempotency key', async function repeats() {
-      this.timeout(30_000);
+    it('is answered again for a repeated idempotency key', async () => {
       const model = fakeModel(() => says('Hello.'));
       await start({ plugins: ['self-ops', 'channel-console'], extra: [model.plugin] });
       const body = { user_id: 'u', first_input: 'hi', session_seed: 'mine' };
@@ -77,8 +74,7 @@ describe('a session that is started by a program', () => {
       expect(model.requests).to.have.length(2);
     });
 
-    it('leaves no chat behind when its turn fails', async function fails() {
-      this.timeout(30_000);
+    it('leaves no chat behind when its turn fails', async () => {
       const broken = fakeModel(async function* () {
         yield { type: 'content_delta', text: 'begun' };
         throw new Error('gone');
@@ -103,8 +99,7 @@ describe('a session that is started by a program', () => {
       expect(rows.map(({ action }) => action)).to.deep.equal(['reject', 'reject', 'reject']);
     });
 
-    it('is refused when the request is not valid', async function refused() {
-      this.timeout(30_000);
+    it('is refused when the request is not valid', async () => {
       await start();
       const required = [400, 'invalid_request', 'user_id and first_input are required'];
       expect(errorOf(await bootstrap({ user_id: ' ', first_input: 'hi' }))).to.deep.equal(required);
@@ -119,8 +114,7 @@ describe('a session that is started by a program', () => {
       expect(await chats('u')).to.deep.equal([]);
     });
 
-    it('can choose its own model, by an alias too', async function model() {
-      this.timeout(30_000);
+    it('can choose its own model, by an alias too', async () => {
       await start({ plugins: ['self-ops', 'provider-demo', 'provider-openai'] });
       const put = async (path: string, body: object) => {
         const init = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
@@ -148,8 +142,7 @@ describe('a session that is started by a program', () => {
       expect(errorOf(await choose('s', { ...slot, provider_id: 'none' }))[1]).to.equal('session_model_invalid');
     });
 
-    it('is started and configured by an agent through its tool', async function agent() {
-      this.timeout(30_000);
+    it('is started and configured by an agent through its tool', async () => {
       const call = (args: object) => () => asksFor([['c1', 'selfops', JSON.stringify(args)]]);
       const script = inTurn(
         call({ action: 'set_session_model', provider_id: 'demo', model: 'demo-chat' }),

@@ -12,8 +12,7 @@ interface ChatSpec {
 describe('the chats of a key that is bound to a user', () => {
   let host: TestHost;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     const keys = [
       { key: 'key-of-anna', id: 'anna', actor: 'anna' },
       { key: 'key-of-all', id: 'all' },
@@ -58,8 +57,7 @@ describe('the routes of chats', () => {
   eachDatabase((engine) => {
     let host: TestHost;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       host = await createTestHost({ plugins: ['sessions'], database: engine.env });
     });
 

@@ -264,8 +264,7 @@ describe('turns', () => {
       expect(await service.openTurn(turnRequest('three'))).to.include({ kind: 'open' });
     });
 
-    it('runs one of many equal requests and replays it to the others', async function equal() {
-      this.timeout(20_000);
+    it('runs one of many equal requests and replays it to the others', async () => {
       const { service } = await openSessions(engine);
       const results = await Promise.all(
         Array.from({ length: 8 }, async () => {

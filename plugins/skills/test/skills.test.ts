@@ -13,8 +13,7 @@ describe('skills', () => {
   eachDatabase((engine) => {
     let host: TestHost;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       host = await createTestHost({ plugins: ['skills'], database: engine.env });
     });
 
@@ -135,8 +134,7 @@ describe('skills', () => {
     });
   });
 
-  it('are written to disk at the start, and folders without a skill are removed', async function restart() {
-    this.timeout(30_000);
+  it('are written to disk at the start, and folders without a skill are removed', async () => {
     const first = await createTestHost({ plugins: ['skills'] });
     const root = join(first.dataDir, 'data', 'skills');
     await first.post('/skills', { name: 'kept', content: 'text' });
@@ -150,8 +148,7 @@ describe('skills', () => {
     await rm(first.dataDir, { recursive: true, force: true });
   });
 
-  it('cannot be changed with a key that is bound to a user', async function bound() {
-    this.timeout(30_000);
+  it('cannot be changed with a key that is bound to a user', async () => {
     const keys = JSON.stringify([{ key: 'key-of-anna-0123', id: 'anna', actor: 'anna' }]);
     const host = await createTestHost({ plugins: ['skills'], env: { MORTISE_API_KEYS: keys } });
     const headers = { 'x-api-key': 'key-of-anna-0123' };

@@ -38,8 +38,7 @@ describe('sub-agents', () => {
       { key: 'key-of-everyone-0', id: 'all' },
       { key: 'key-of-otto-00000', id: 'otto', actor: 'otto' },
     ];
-    before(async function start() {
-      this.timeout(60_000);
+    before(async () => {
       host = await createTestHost({
         plugins: ['agent', 'channel-console', 'tool-agents'],
         extra: [model.plugin],
@@ -48,7 +47,6 @@ describe('sub-agents', () => {
       });
     });
     after(async function stop() {
-      this.timeout(20_000);
       await host.stop();
     });
 
@@ -134,6 +132,6 @@ describe('sub-agents', () => {
         last_error: 'interrupted',
         pending_inputs: 1,
       });
-    }).timeout(20_000);
+    });
   });
 });

@@ -25,8 +25,7 @@ describe('the browser tool', () => {
   let host: TestHost;
   let folder: string;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     process.env.BROWSER_TEST_API_KEY = 'leaked';
     folder = await mkdtemp(join(tmpdir(), 'mortise-browser-'));
     await writeFile(join(folder, 'agent.js'), scripted);
@@ -61,7 +60,7 @@ describe('the browser tool', () => {
     const [head, pid] = hung.split('\n');
     expect(head).to.equal('(browser agent exited with code 124)');
     await until('its end', () => sessionMembers(Number(pid)).length === 0);
-  }).timeout(60_000);
+  });
 
   it('is what open, click and screenshot go through, and refuses private addresses', async () => {
     for (const url of ['http://127.0.0.1:1/', 'http://169.254.169.254/latest', 'http://[::1]/', 'http://localhost/']) {
@@ -82,10 +81,9 @@ describe('the browser tool', () => {
       return rows.length > 0;
     };
     await until('the audit row', audited, 10_000);
-  }).timeout(20_000);
+  });
 
-  it('does not exist without its agent, and a warning says so', async function missing() {
-    this.timeout(20_000);
+  it('does not exist without its agent, and a warning says so', async () => {
     const other = await open({ MORTISE_ENABLE_BROWSER_TOOL: 'true', MORTISE_BROWSER_AGENT_DIR: join(folder, 'none') });
     try {
       expect(await errorOf(await call(other, 'browser', { items: [{ task: 'x' }] }))).to.include({
@@ -116,8 +114,7 @@ console.log('shots: ' + process.cwd() + '/shot.png');
 await browser.close();
 `;
 
-    before(async function start() {
-      this.timeout(30_000);
+    before(async () => {
       site = createServer((_, response) => {
         response.setHeader('content-type', 'text/html');
         response.end('<h1></h1><script>document.querySelector("h1").textContent = "The harbour " + (1 + 1)</script>');

@@ -13,8 +13,7 @@ describe('file tools', () => {
   let host: TestHost;
   let root: string;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     host = await createTestHost({
       plugins: ['agent', 'provider-demo', 'channel-console', 'logbook', 'tool-files'],
     });
@@ -82,7 +81,7 @@ describe('file tools', () => {
         return rows.length > 0;
       };
       await until('the audit row', audited, 10_000);
-    }).timeout(20_000);
+    });
 
     it("away from the platform's own files", async () => {
       await writeFile(join(host.configDir, 'agent.json'), '{}');
@@ -314,6 +313,6 @@ describe('file tools', () => {
       await write('tree/evil.txt', `${'a'.repeat(40)}b\n`);
       const { status, error } = await claude('Grep', { path: 'tree/evil.txt', pattern: '^(a+)+$' });
       expect({ status, code: error?.code }).to.deep.equal({ status: 504, code: 'tool_timeout' });
-    }).timeout(15_000);
+    });
   });
 });

@@ -13,8 +13,7 @@ describe('paths that lead out of the workspace', () => {
   let root: string;
   let outside: string;
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     host = await createTestHost({ plugins: ['tool-files'] });
     root = host.dataDir;
     outside = await mkdtemp(join(tmpdir(), 'mortise-outside-'));

@@ -42,8 +42,7 @@ describe('tools of MCP servers', () => {
       let file: string;
       const seen: string[] = [];
 
-      before(async function start() {
-        this.timeout(60_000);
+      before(async () => {
         process.env.MCP_TEST_SECRET_KEY = 'leaked';
         remote = await createTestHost({
           plugins: ['mcp-server'],
@@ -78,7 +77,6 @@ describe('tools of MCP servers', () => {
         );
       });
       after(async function stop() {
-        this.timeout(30_000);
         delete process.env.MCP_TEST_SECRET_KEY;
         await Promise.all([host.stop(), remote.stop()]);
       });
@@ -145,7 +143,7 @@ describe('tools of MCP servers', () => {
         expect(await greet()).to.include({ state: 'accepted', available: true });
         const { rows } = await host.service('audit').query({ operation: 'tool-mcp:accept' });
         expect(rows[0]).to.include({ action: 'allow', targetSpace: 'local/greet' });
-      }).timeout(20_000);
+      });
 
       it('are listed and accepted on the command line', async () => {
         const run = (name: string, ...args: string[]) =>
@@ -168,7 +166,7 @@ describe('tools of MCP servers', () => {
         expect((await run('accept', 'local', 'greet')).text).to.match(/^Accepted local greet \([0-9a-f]{12}\)\.$/);
         expect(has('mcp__local__greet')).to.equal(true);
         expect(await run('accept', 'local')).to.include({ exitCode: 2 });
-      }).timeout(20_000);
+      });
 
       it('are withdrawn with their server alone, and come back with it', async () => {
         expect((await call('mcp__local__leave')).status).to.equal(502);
@@ -181,7 +179,7 @@ describe('tools of MCP servers', () => {
         });
         await until('the withdrawal', () => !has('mcp__remote__remote_echo'), 10_000);
         expect(await reply('mcp__local__greet', { name: 'Ada' })).to.equal('hello Ada');
-      }).timeout(40_000);
+      });
     },
     { keepRows: true },
   );
@@ -213,9 +211,7 @@ function startFlood(bytes: number): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-describe('an answer of an MCP server', function () {
-  this.timeout(30_000);
-
+describe('an answer of an MCP server', () => {
   for (const [bytes, code] of [
     [2_000_000, undefined],
     [40_000_000, 'tool_invoke_failed'],

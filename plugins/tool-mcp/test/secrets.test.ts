@@ -6,8 +6,7 @@ import { createTestHost, type TestHost } from 'mortise/sdk/testing';
 
 const config = '/admin/plugins/tool-mcp/config';
 
-describe('secrets in the configuration of MCP servers', function () {
-  this.timeout(30_000);
+describe('secrets in the configuration of MCP servers', () => {
   let host: TestHost;
   before(async () => {
     host = await createTestHost({ plugins: ['admin', 'agent', 'tool-mcp'] });

@@ -13,8 +13,7 @@ describe('apply_patch', () => {
       () => true,
     );
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     host = await createTestHost({ plugins: ['agent', 'provider-demo', 'channel-console', 'tool-plan'] });
     await mkdir(at('src'));
     await symlink('/etc', at('out'));

@@ -33,8 +33,7 @@ describe('questions to the user', () => {
       return host;
     };
 
-    before(async function start() {
-      this.timeout(60_000);
+    before(async () => {
       await open();
       if (engine.dialect === 'postgres') await open();
     });
@@ -43,7 +42,6 @@ describe('questions to the user', () => {
       model.requests.length = 0;
     });
     after(async function stop() {
-      this.timeout(20_000);
       await Promise.all(hosts.map((host) => host.stop()));
     });
 
@@ -108,7 +106,7 @@ describe('questions to the user', () => {
       ]);
       expect(await list()).to.deep.equal([]);
       expect((await answer(body)).status).to.equal(404);
-    }).timeout(20_000);
+    });
 
     it('have one open request per id, and end with their turn', async () => {
       await plan('s3');
@@ -137,7 +135,7 @@ describe('questions to the user', () => {
       await asking();
       await answer({ request_id: 'mine', answers: {} });
       expect((await again).status).to.equal(200);
-    }).timeout(20_000);
+    });
 
     it('are refused without a plan, and with an id twice', async () => {
       const tool = (input: object) => ({ biz_params: { tool: { name: 'request_user_input', input } } });

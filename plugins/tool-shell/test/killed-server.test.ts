@@ -7,8 +7,7 @@ import { type ServerProcess, startServer, until } from 'mortise/sdk/testing';
 describe('a killed server', () => {
   let server: ServerProcess;
 
-  before(async function start() {
-    this.timeout(40_000);
+  before(async () => {
     server = await startServer();
   });
   after(() => server.dispose());
@@ -33,5 +32,5 @@ describe('a killed server', () => {
     for (const pid of leaders) expect(sessionMembers(pid)).not.to.have.length(0);
     await server.end('SIGKILL');
     await until('the end of all commands', () => leaders.every((pid) => sessionMembers(pid).length === 0), 5_000);
-  }).timeout(40_000);
+  });
 });

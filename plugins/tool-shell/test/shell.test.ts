@@ -13,8 +13,7 @@ describe('the shell of agents', () => {
   const model = fakeModel((request, call, signal) => script(request, call, signal));
   const secrets = ['MORTISE_TEST_SETTING', 'DATABASE_URL', 'SOME_API_KEY', 'MY_PASSWORD_FILE', 'GITHUB_TOKEN'];
 
-  before(async function start() {
-    this.timeout(30_000);
+  before(async () => {
     for (const name of secrets) process.env[name] ??= 'leaked';
     process.env.PLAIN_VARIABLE = 'plain';
     host = await createTestHost({
@@ -104,7 +103,7 @@ describe('the shell of agents', () => {
     expect(await refusal({ command: ' ' })).to.include({ message: 'tool input command is required' });
     expect(await refusal({ cwd: 'sub' })).to.include({ message: 'tool input command is required' });
     await audited('shell');
-  }).timeout(20_000);
+  });
 
   it('names the limit of a command that is too long', async () => {
     const { message } = await refusal({ command: 'x'.repeat(200_000) });
@@ -116,19 +115,19 @@ describe('the shell of agents', () => {
       const text = await reply({ command: 'yes harbour | head -c 50000000' });
       expect(text.endsWith('\n... (output truncated)')).to.equal(true);
       expect(Buffer.byteLength(text)).to.be.below(17_000);
-    }).timeout(20_000);
+    });
 
     it('endless loops, with everything they started', async () => {
       const text = await reply({ command: 'echo $$; (while :; do :; done) & while :; do :; done', timeout_seconds: 3 });
       const [, code = '', pid = ''] = text.split('\n');
       expect(code).to.equal('(command exited with code 124)');
       await ended(Number(pid));
-    }).timeout(20_000);
+    });
 
     it('processes that are left in the background', async () => {
       const [, pid] = (await reply({ command: 'echo $$; sleep 300 & sleep 300 >/dev/null 2>&1 &' })).split('\n');
       await ended(Number(pid));
-    }).timeout(20_000);
+    });
 
     it('fork bombs', async () => {
       const bomb = {
@@ -148,7 +147,7 @@ describe('the shell of agents', () => {
         await ended(pid);
       }
       await audited('shell');
-    }).timeout(60_000);
+    });
 
     it('a command whose client has left (A66)', async () => {
       const leaving = new AbortController();
@@ -160,7 +159,7 @@ describe('the shell of agents', () => {
       await sent.catch(() => undefined);
       const leader = await pid();
       await ended(leader);
-    }).timeout(20_000);
+    });
   });
 
   describe('sessions', () => {
@@ -212,7 +211,7 @@ describe('the shell of agents', () => {
         .and.match(/\/dev\/pts\//);
       const [gone = ''] = await run(['write_stdin', { session_id: id, chars: 'x' }]);
       expect(JSON.parse(gone)).to.include({ code: 'invalid_tool_input' });
-    }).timeout(30_000);
+    });
 
     it('belong to their chat, and take no input without a terminal', async () => {
       const [started = ''] = await run(['exec_command', { cmd: 'sleep 300', yield_time_ms: 50 }]);
@@ -223,6 +222,6 @@ describe('the shell of agents', () => {
       expect(await errorOf(await send({ session_id: 'other', biz_params: { tool } }))).to.include({
         code: 'invalid_tool_input',
       });
-    }).timeout(30_000);
+    });
   });
 });

@@ -79,35 +79,31 @@ describe('the sandbox', () => {
   const works = bwrap && spawnSync(bwrap, ['--unshare-pid', '--ro-bind', '/', '/', 'true']).status === 0;
   const itInSandbox = works ? it : () => undefined;
 
-  itInSandbox(
-    'lets commands write to the workspace alone, and see no data directory and no process',
-    async function real() {
-      this.timeout(30_000);
-      const host = await createTestHost({
-        plugins: ['agent', 'provider-demo', 'channel-console', 'tool-shell'],
-        env: { MORTISE_SHELL_SANDBOX: 'bwrap' },
-      });
-      const outside = join(homedir(), `mortise-sandbox-${process.pid}`);
-      const run = async (command: string) => {
-        const response = await host.post('/agent/process', { session_id: 's', user_id: 'u', shell: [{ command }] });
-        const { reply, error } = (await response.json()) as { reply?: string; error?: object };
-        return reply?.split('\n').slice(1).join('\n') ?? JSON.stringify(error);
-      };
-      try {
-        expect(await run('echo $((40 + 2)) > inside; cat inside')).to.equal('42');
-        expect(await readFile(join(host.dataDir, 'inside'), 'utf8')).to.equal('42\n');
-        expect(await run(`echo x > '${outside}'`)).to.match(/exited with code[\s\S]*Read-only file system/);
-        expect(existsSync(outside)).to.equal(false);
-        // What tests call the data directory is the workspace; the platform's own is `data` in it.
-        expect(await readdir(join(host.dataDir, 'data'))).to.not.deep.equal([]);
-        expect(await run('cat data/* 2> /dev/null; echo end')).to.equal('end');
-        expect(await run(`kill -0 ${process.pid}`)).to.contain('exited with code');
-      } finally {
-        await host.stop();
-        await rm(outside, { force: true });
-      }
-    },
-  );
+  itInSandbox('lets commands write to the workspace alone, and see no data directory and no process', async () => {
+    const host = await createTestHost({
+      plugins: ['agent', 'provider-demo', 'channel-console', 'tool-shell'],
+      env: { MORTISE_SHELL_SANDBOX: 'bwrap' },
+    });
+    const outside = join(homedir(), `mortise-sandbox-${process.pid}`);
+    const run = async (command: string) => {
+      const response = await host.post('/agent/process', { session_id: 's', user_id: 'u', shell: [{ command }] });
+      const { reply, error } = (await response.json()) as { reply?: string; error?: object };
+      return reply?.split('\n').slice(1).join('\n') ?? JSON.stringify(error);
+    };
+    try {
+      expect(await run('echo $((40 + 2)) > inside; cat inside')).to.equal('42');
+      expect(await readFile(join(host.dataDir, 'inside'), 'utf8')).to.equal('42\n');
+      expect(await run(`echo x > '${outside}'`)).to.match(/exited with code[\s\S]*Read-only file system/);
+      expect(existsSync(outside)).to.equal(false);
+      // What tests call the data directory is the workspace; the platform's own is `data` in it.
+      expect(await readdir(join(host.dataDir, 'data'))).to.not.deep.equal([]);
+      expect(await run('cat data/* 2> /dev/null; echo end')).to.equal('end');
+      expect(await run(`kill -0 ${process.pid}`)).to.contain('exited with code');
+    } finally {
+      await host.stop();
+      await rm(outside, { force: true });
+    }
+  });
 
   it('refuses every command while its program is missing', async () => {
     const path = process.env.PATH;
@@ -135,5 +131,5 @@ describe('the sandbox', () => {
       await host.stop();
       await rm(folder, { recursive: true });
     }
-  }).timeout(30_000);
+  });
 });

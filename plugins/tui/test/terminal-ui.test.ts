@@ -19,8 +19,7 @@ const plugins = [
   'workspace',
 ];
 
-describe('the terminal UI', function () {
-  this.timeout(60_000);
+describe('the terminal UI', () => {
   let host: TestHost;
   const opened: Terminal[] = [];
   const open = (options: TerminalOptions = {}, ...args: readonly string[]): Terminal => {

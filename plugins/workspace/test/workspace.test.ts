@@ -38,8 +38,7 @@ describe('workspace files', () => {
     let host: TestHost;
     let folder: string;
 
-    beforeEach(async function start() {
-      this.timeout(30_000);
+    beforeEach(async () => {
       folder = temporaryFolder('workspace');
       host = await open(folder);
     });
@@ -267,7 +266,7 @@ describe('workspace files', () => {
           .to.include('config/envs.json')
           .and.not.include('config/channels.json');
         expect(await get('config/channels.json')).to.deep.include({ status: 503, code: 'not_available' });
-      }).timeout(10_000);
+      });
 
       it('are not for keys that are bound to a user', async () => {
         await host.stop();
@@ -342,7 +341,7 @@ describe('workspace files', () => {
         await host.control.enable('workspace');
         const left = await readdir(join(host.dataDir, 'data', 'uploads'));
         expect(left.map((name) => join(host.dataDir, 'data', 'uploads', name))).to.deep.equal([recent]);
-      }).timeout(10_000);
+      });
     });
 
     describe('as a whole', () => {
@@ -382,7 +381,7 @@ describe('workspace files', () => {
         expect(empty).to.have.nested.property('config.envs.B', '1');
         expect(empty).to.have.nested.property('config.channels.webhook.url', 'https://example.com/hook');
         expect(JSON.stringify(empty)).to.not.contain('***');
-      }).timeout(10_000);
+      });
 
       const job = (id: string, more: object = {}) => ({
         id,
@@ -437,7 +436,7 @@ describe('workspace files', () => {
         const state = (await (await host.fetch('/cron/jobs/weekly/state')).json()) as JsonObject;
         expect(state).to.include({ paused: true });
         expect(await readFile(join(target, 'prompt/a/b.md'), 'utf8')).to.equal('Nested.');
-      }).timeout(20_000);
+      });
 
       it('replace all jobs but the default one, and delete no text', async () => {
         await importing({ version: 'v1', cron: { jobs: [job('old')] }, files: { 'prompts/old.md': 'Old.' } });
@@ -541,7 +540,7 @@ describe('workspace files', () => {
           ]),
         );
         expect(answers.map(({ status }) => status)).to.deep.equal(Array(8).fill(200));
-      }).timeout(20_000);
+      });
 
       it('keep what only looks like a mask outside of secrets', async () => {
         const webhook = { bot_prefix: '***', secret: 'abc***def', headers: { authorization: 'Bea***xyz' } };
@@ -591,7 +590,7 @@ describe('workspace files', () => {
         expect((await call('POST', 'import', '{"mode":"replace","payload":{"version":"v1"')).code).to.equal(
           'invalid_json',
         );
-      }).timeout(10_000);
+      });
 
       it('are one of two imports at the same time, never a mixture', async () => {
         const other = { envs: { OTHER: '1' }, channels: { webhook: { enabled: false } } };
@@ -621,8 +620,7 @@ describe('workspace files', () => {
 });
 
 describe('a large workspace', () => {
-  it('is exported with all its texts, except texts that an import would refuse, which are listed', async function large() {
-    this.timeout(40_000);
+  it('is exported with all its texts, except texts that an import would refuse, which are listed', async () => {
     const folder = temporaryFolder('workspace');
     const host = await createTestHost({ plugins: ['workspace'], env: { MORTISE_WORKSPACE_DIR: folder } });
     try {

@@ -20,8 +20,7 @@ describe('the reasons in the audit trail', () => {
   eachDatabase(
     (engine) => {
       for (const { platform, options, policy, isTampered, rows } of groups) {
-        describe(`of a platform ${platform}`, function group() {
-          this.timeout(40_000);
+        describe(`of a platform ${platform}`, () => {
           let memory: RemoteMemory;
           before(async () => {
             memory = await startRemoteMemory(engine, options);

@@ -10,8 +10,7 @@ describe('the memory commands in a separate process', () => {
       let folder: OfflineFolder;
       /** The command line cannot find this server, so every command runs offline. */
       let memory: RemoteMemory;
-      before(async function start() {
-        this.timeout(40_000);
+      before(async () => {
         folder = await offlineFolder({}, engine.env);
         memory = await startRemoteMemory(engine, { dataDir: folder.folder });
       });
@@ -38,9 +37,7 @@ describe('the memory commands in a separate process', () => {
       };
       const audits = () => memory.count('governance.write_audit');
 
-      describe('memory reconcile', function reconcile() {
-        this.timeout(60_000);
-
+      describe('memory reconcile', () => {
         it('finds nothing in an empty database: five lines, or JSON, and exit 0, under each of its names', async () => {
           for (const words of [['memory', 'reconcile'], ['reconcile_outbox']]) {
             const ended = await run(...words, '--once');
@@ -108,9 +105,7 @@ describe('the memory commands in a separate process', () => {
         });
       });
 
-      describe('the other memory commands', function others() {
-        this.timeout(60_000);
-
+      describe('the other memory commands', () => {
         it('users: are added once, listed, disabled and enabled again', async () => {
           expect((await run('memory', 'users', 'add', 'alice', '--name', 'Alice A.')).code).to.equal(0);
           expect((await run('memory', 'users', 'add', 'alice')).code).to.equal(1);

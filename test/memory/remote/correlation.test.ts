@@ -90,8 +90,7 @@ describe('the correlation id of a request', () => {
   eachDatabase(
     (engine) => {
       let remote: RemoteMemory;
-      before(async function start() {
-        this.timeout(30_000);
+      before(async () => {
         remote = await startRemoteMemory(engine);
       });
       after(() => remote.stop());

@@ -74,8 +74,7 @@ describe('the errors of JSON-RPC calls', () => {
   eachDatabase(
     (engine: TestEngine) => {
       for (const { platform, options, rows } of errorGroups) {
-        describe(`by a platform ${platform}`, function group() {
-          this.timeout(40_000);
+        describe(`by a platform ${platform}`, () => {
           let memory: RemoteMemory;
           before(async () => {
             memory = await startRemoteMemory(engine, options);

@@ -22,15 +22,13 @@ const others: readonly [path: string, holds: (body: Json) => boolean][] = [
 describe('a memory backend that never answers', () => {
   eachDatabase((engine) => {
     let memory: RemoteMemory;
-    before(async function start() {
-      this.timeout(40_000);
+    before(async () => {
       const limits = { MORTISE_OPENMEMORY_TIMEOUT_MS: '25000', MORTISE_OPENMEMORY_QUERY_TIMEOUT_MS: '25000' };
       memory = await startRemoteMemory(engine, { env: limits }, ['admin', 'sessions', 'conversation']);
     });
     after(() => memory.stop());
 
-    it('does not delay other requests', async function hangs() {
-      this.timeout(60_000);
+    it('does not delay other requests', async () => {
       for (const call of ['add', 'search'] as const) memory.server.failAlways(call, { kind: 'hang' });
       let answered = 0;
       const waiting = Array.from({ length: CONCURRENCY }, (_, n) => [

@@ -21,8 +21,7 @@ describe('a memory stored while the backend is down', () => {
       let memory: RemoteMemory;
       let stored: Json;
       let outboxId: number;
-      before(async function start() {
-        this.timeout(40_000);
+      before(async () => {
         memory = await startRemoteMemory(engine);
         await memory.host.service('logbook').users.add('alice');
         await memory.server.stop();
@@ -35,8 +34,7 @@ describe('a memory stored while the backend is down', () => {
       };
 
       // The longest wait of a caller with the default limits.
-      it('is in the outbox within six seconds, and the result reports that', async function answered() {
-        this.timeout(6_000);
+      it('is in the outbox within six seconds, and the result reports that', async () => {
         const answer = await memory.store(rich);
         stored = answer.body;
         expect(stored).to.deep.include({

@@ -7,8 +7,7 @@ describe('the invariants, checked by SQL', () => {
   eachDatabase(
     (engine) => {
       let memory: RemoteMemory;
-      before(async function start() {
-        this.timeout(40_000);
+      before(async () => {
         memory = await startRemoteMemory(engine, { env: { MORTISE_OPENMEMORY_TIMEOUT_MS: '5000' } });
         const { server } = memory;
         // Rows of every kind: stored, duplicate, redirected, refused, waiting, dead, delivered and lost.

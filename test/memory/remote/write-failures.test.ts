@@ -8,8 +8,7 @@ import { type RemoteMemory, startRemoteMemory } from './remote-memory.js';
 describe('a database that refuses writes', () => {
   eachDatabase((engine: TestEngine) => {
     let memory: RemoteMemory;
-    beforeEach(async function start() {
-      this.timeout(40_000);
+    beforeEach(async () => {
       memory = await startRemoteMemory(engine);
     });
     afterEach(() => memory.stop());

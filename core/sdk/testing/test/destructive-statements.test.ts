@@ -54,8 +54,7 @@ describe('statements that empty a table or drop it', () => {
     });
   }
 
-  it('occur in no test, only in the harness, behind its guard', function everywhere() {
-    this.timeout(30_000);
+  it('occur in no test, only in the harness, behind its guard', () => {
     const files = ['core', 'plugins', 'test'].flatMap((folder) => testFiles(join(root, folder)));
     expect(files.length).to.be.greaterThan(10);
     // The samples above, tests that damage an index in a separate file, and tests of missing tables, which drop their own

@@ -150,8 +150,7 @@ describe('the test harness', () => {
   });
 
   describe('cleans up', () => {
-    it('the folder of a run that exits by itself or by a signal', async function ends() {
-      this.timeout(20_000);
+    it('the folder of a run that exits by itself or by a signal', async () => {
       for (const end of ['message', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         const child = use('sqlite');
         const { settings } = await answerOf(child);
@@ -163,8 +162,7 @@ describe('the test harness', () => {
       }
     });
 
-    it('the folders of dead runs at the next start, and no others', async function dead() {
-      this.timeout(20_000);
+    it('the folders of dead runs at the next start, and no others', async () => {
       const base = mkdtempSync(join(tmpdir(), 'base-'));
       const gone = spawnSync(process.execPath, ['-e', '']).pid;
       const folders = { dead: gone, alive: process.pid };
@@ -190,8 +188,7 @@ describe('the test harness', () => {
     const partsOf = ({ settings }: Answer): PostgresAddress =>
       (settings as PostgresSettings & { readonly connection: PostgresAddress }).connection;
 
-    it('that is removed with the run, even when the run is killed', async function killed() {
-      this.timeout(60_000);
+    it('that is removed with the run, even when the run is killed', async () => {
       for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
         const base = mkdtempSync(join(tmpdir(), 'base-'));
         spawnSync('chmod', ['755', base]);
@@ -206,8 +203,7 @@ describe('the test harness', () => {
       }
     });
 
-    it("regardless of the server in the developer's environment", async function pointed() {
-      this.timeout(60_000);
+    it("regardless of the server in the developer's environment", async () => {
       const { settings, leaked } = await answerOf(
         use('postgres', {
           DATABASE_HOST: 'database.invalid',
@@ -220,8 +216,7 @@ describe('the test harness', () => {
       expect(partsOf({ settings }).database).to.match(/^mortise_test_\d+$/);
     });
 
-    it('and empties only test databases on it', async function foreign() {
-      this.timeout(60_000);
+    it('and empties only test databases on it', async () => {
       const server = await ownPostgres();
       const connection = { ...(await testServerAddress(server.port)), database: 'postgres' };
       const settings = { dialect: 'postgres', connection } as const;
@@ -244,15 +239,13 @@ describe('the test harness', () => {
       }
     });
 
-    it('for each of several concurrent runs', async function several() {
-      this.timeout(60_000);
+    it('for each of several concurrent runs', async () => {
       const both = await Promise.all([answerOf(use('postgres')), answerOf(use('postgres'))]);
       const ports = both.map((answer) => partsOf(answer).port);
       expect(new Set(ports).size).to.equal(2);
     });
 
-    it('or uses the configured one, unless its database is not one for tests', async function configured() {
-      this.timeout(60_000);
+    it('or uses the configured one, unless its database is not one for tests', async () => {
       const server = await ownPostgres();
       const parts = await testServerAddress(server.port);
       const env = {
@@ -270,8 +263,7 @@ describe('the test harness', () => {
       await server.dispose();
     });
 
-    it('whose configured database may have a number, and drops the databases that it created', async function numbered() {
-      this.timeout(60_000);
+    it('whose configured database may have a number, and drops the databases that it created', async () => {
       const server = await ownPostgres();
       const connection = await testServerAddress(server.port);
       const first = await controlConnection({ dialect: 'postgres', connection });
@@ -297,8 +289,7 @@ describe('the test harness', () => {
       await server.dispose();
     });
 
-    it('on which the next run drops databases of killed runs', async function abandoned() {
-      this.timeout(60_000);
+    it('on which the next run drops databases of killed runs', async () => {
       const server = await ownPostgres();
       const parts = await testServerAddress(server.port);
       const env = {

@@ -119,8 +119,7 @@ describe('writes of a process that ended', () => {
 
 const onServer = testDialects().includes('postgres') ? describe : undefined;
 onServer?.('a database that is down', () => {
-  it('sends nothing to the backend', async function outage() {
-    this.timeout(60_000);
+  it('sends nothing to the backend', async () => {
     const postgres = await ownPostgres();
     const server = await startFakeOpenMemory();
     const env = {

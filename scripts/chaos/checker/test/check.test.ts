@@ -231,8 +231,7 @@ describe('the checker', () => {
       let journal: readonly JournalLine[];
       let clientRecords: ClientRecord[];
 
-      before(async function produce() {
-        this.timeout(30_000);
+      before(async () => {
         const dataDir = temporaryPath('checked');
         const journalFile = `${dataDir}.jsonl`;
         const server = await startFakeOpenMemory({ journalFile });
