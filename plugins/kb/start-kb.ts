@@ -13,7 +13,7 @@ import { kbPromptSource } from './tools/prompt-source.js';
 /** How often a server looks whether an index was lost, milliseconds. */
 const checkEveryMs = 5_000;
 
-/** Starts the threads of the knowledge base and contributes what asks them. */
+/** Starts the threads of the knowledge base and contributes its routes, commands and tools. */
 export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   const { dataDir, workspaceDir } = host.use('settings');
   const metrics = host.use('metrics');
@@ -48,7 +48,7 @@ export function startKb(host: StartHost<Config>): PluginLifecycle<Config> {
   host.contribute('prompt-source', 'kb', kbPromptSource(kb, host.config.prompt.enabled && settings.repos.length > 0));
   host.provide('kb', kbForPlugins(kb));
   const watches = host.config.watch ? settings.repos.map((repo) => createWatch(kb, repo, host.log)) : [];
-  // Without a server a command refreshes what it is asked to; only a server keeps the index current.
+  // Without a server a command refreshes on request; only a server keeps the index current.
   whenServing(host, host.use('http'), () => {
     for (const watch of watches) watch.start();
     host.every(checkEveryMs, () => Promise.all(watches.map((watch) => watch.check())));

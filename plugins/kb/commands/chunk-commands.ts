@@ -37,12 +37,12 @@ export async function inspect(kb: KbService, input: CommandInput, ctx: CallConte
   return done(chunk, lines.join('\n'));
 }
 
-/** The name of what `--repo` or `--root` names; undefined without them. */
+/** The name of the repo that `--repo` or `--root` selects; undefined without them. */
 function nameOf(kb: KbService, choice: RepoChoice): string | undefined {
   return choice.repo === undefined && choice.root === undefined ? undefined : kb.repoOf(choice).name;
 }
 
-/** @throws MortiseError `chunk_not_found` for a chunk of another repo than the one that was named */
+/** @throws MortiseError `chunk_not_found` for a chunk outside the selected repo */
 function assertIn(kb: KbService, { chunk_id, repo }: ChunkDetails, choice: RepoChoice): void {
   if ((nameOf(kb, choice) ?? repo) !== repo) throw kbError('chunk_not_found', { chunk_id });
 }

@@ -12,7 +12,7 @@ export function usage(problem: string): CommandResult {
 
 const usageCodes = new Set(['invalid_request', 'invalid_query', 'invalid_json', 'invalid_evidence_ref']);
 
-/** A value that only the service can judge is wrong usage too; any other error is thrown again. */
+/** A value that the service refuses is a usage error too; other errors are thrown again. */
 export function refusedValue(error: unknown): CommandResult {
   if (!(error instanceof MortiseError) || !usageCodes.has(error.code)) throw error;
   const { code, message, details } = error;

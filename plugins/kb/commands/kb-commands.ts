@@ -47,7 +47,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
     'kb-inspect': (input, ctx) => inspect(kb, input, ctx),
     'kb-stats': async (input, ctx) => {
       const stats = await kb.stats(chosen(input, ctx));
-      // Where the data directory is matters to who administers the server.
+      // Only admins see where the data directory is.
       if (!ctx.principal.admin) return done(stats, formatStats(stats));
       return done({ ...stats, database_path: deps.file }, formatStats(stats, deps.file));
     },
@@ -115,7 +115,7 @@ export function createCommands(deps: CommandDeps): Readonly<Record<string, { run
   );
 }
 
-/** What `--repo` or `--root` names; undefined without them. */
+/** The repo that `--repo` or `--root` selects; undefined without them. */
 function chosen(input: CommandInput, ctx: CallContext): RepoChoice | undefined {
   const { repo, root } = input.options;
   return repo === undefined && root === undefined ? undefined : choiceOf(input, ctx);

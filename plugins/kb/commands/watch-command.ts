@@ -5,7 +5,7 @@ import { choiceOf } from './command-input.js';
 
 /** How long one call waits for a change, milliseconds; the command line calls again at once. */
 const stepMs = 1_000;
-/** A command line that has not called for this long was killed, milliseconds. */
+/** A command line that has not called for this long has been killed, milliseconds. */
 const abandonedMs = 10_000;
 
 interface Session {
@@ -15,7 +15,7 @@ interface Session {
   calledAt: number | undefined;
 }
 
-/** `mortise kb watch`: each command line has a watch of its own, which ends with it. */
+/** `mortise kb watch`: each command line has its own watch, which ends with it. */
 export function createWatchCommand(
   kb: KbService,
   host: Pick<StartHost, 'every' | 'own'>,

@@ -2,7 +2,7 @@ import type { CallOptions } from 'mortise/sdk';
 
 /** A search. Names and defaults are those of `POST /kb/search`. */
 export interface SearchRequest {
-  /** Plain text; no character of it has a meaning unless `syntax` is set. At most 8,192 characters. */
+  /** Plain text; no character is an operator unless `syntax` is set. At most 8,192 characters. */
   readonly query: string;
   /** 1 to 100; default 10. */
   readonly top_k?: number;

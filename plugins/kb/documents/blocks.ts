@@ -20,7 +20,7 @@ export interface Block extends LineRange {
 /** The block phase alone: inline content is not parsed. HTML blocks are recognised and remain text. */
 const parser = new MarkdownIt('commonmark', { html: true }).enable('table');
 
-/** What is used of a token of the parser. */
+/** The members of a parser token that are used. */
 interface Token {
   readonly type: string;
   readonly tag: string;

@@ -18,7 +18,7 @@ export function formatEvidenceRef(ref: EvidenceRef): string {
 /** A path may contain `#` and `:`, so the ref is read up to its last `#L`. */
 const form = /^kb:([a-z0-9_]+):(.+)#L(\d{1,9})-L(\d{1,9})$/su;
 
-/** Undefined for a text that is no evidence ref. */
+/** Undefined for a text that is not an evidence ref. */
 export function parseEvidenceRef(text: string): EvidenceRef | undefined {
   const [, chunkId, path, start, end] = form.exec(text) ?? [];
   if (chunkId === undefined || path === undefined) return undefined;

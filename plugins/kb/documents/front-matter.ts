@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 
-/** What a document says about itself between `---` (YAML) or `+++` (TOML) lines at its start. */
+/** The metadata of a document between `---` (YAML) or `+++` (TOML) lines at its start. */
 export interface FrontMatter {
   /** Number of lines, including both delimiters; 0 without front matter. */
   readonly lines: number;
@@ -19,7 +19,7 @@ const none: FrontMatter = { lines: 0, tags: [] };
 const opening = /^(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)/;
 const firstKey = /^[A-Za-z_][\w-]*[ \t]*(?:=|:(?:[ \t]|$))/;
 
-/** More than this is content: the parsers are for settings, not for documents. */
+/** Longer blocks are content: the parsers are made for settings, not for documents. */
 const maxLength = 65_536;
 const maxTags = 100;
 

@@ -21,7 +21,7 @@ function namesOf(
 }
 
 /**
- * Asks the current index queries with known answers.
+ * Runs queries with known answers against the current index.
  *
  * @throws MortiseError `invalid_evaluation_set`, `not_indexed`; the code of a fallback when an answer could not be reordered
  */

@@ -36,13 +36,13 @@ interface SetAnswer {
   readonly ms: number;
 }
 
-/** What the thread of the index finds out about a set. */
+/** What the index thread measures on a set. */
 export interface AnsweredSet {
   readonly set: string;
   readonly documents: number;
   readonly documentsPerSecond: number;
   readonly answers: readonly SetAnswer[];
-  /** Texts of the hits by content hash, where they are asked for. */
+  /** Texts of the hits by content hash, when requested. */
   readonly contents: readonly (readonly [hash: string, content: string])[];
 }
 
@@ -51,7 +51,7 @@ export interface EvaluateOptions {
   readonly search: SearchConfig;
   /** Hits of each query. */
   readonly depth: number;
-  /** Whether the texts of the hits are wanted, to embed them. */
+  /** Whether to return the texts of the hits, to embed them. */
   readonly withContents: boolean;
   progress?(phase: 'index' | 'search', done: number, total: number): void;
 }
@@ -78,7 +78,7 @@ export function plainSearch(text: string, limit: number, repos: readonly string[
   };
 }
 
-/** Indexes a set in a temporary database with the product's own code, and asks its queries. */
+/** Indexes a set in a temporary database with the product's own code, and runs its queries. */
 export function answerSet(set: EvaluationSet, analysis: TextAnalysis, options: EvaluateOptions): AnsweredSet {
   const folder = mkdtempSync(join(tmpdir(), 'mortise-kb-eval-'));
   const index = openIndex(join(folder, 'kb.db'), { write: true });

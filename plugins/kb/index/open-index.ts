@@ -14,7 +14,7 @@ export interface IndexFile {
   close(): void;
 }
 
-/** A lock of another process is waited for this long, milliseconds. */
+/** How long to wait for a lock of another process, milliseconds. */
 const busyMs = 5_000;
 
 interface OpenOptions {
@@ -76,7 +76,7 @@ export function openIndex(file: string, { write }: OpenOptions): IndexFile | und
   };
 }
 
-/** Undefined for a file that is no database or is damaged. @throws MortiseError `index_unavailable` */
+/** Undefined for a file that is not a database, or is damaged. @throws MortiseError `index_unavailable` */
 function connect(file: string, write: boolean): { readonly database: Database; readonly isCopy: boolean } | undefined {
   if (isNoDatabase(file)) return undefined;
   let database: Database | undefined;

@@ -388,7 +388,7 @@ export function readIndexedLines(
   };
 }
 
-/** The text of a file inside a folder; undefined when it is gone, is no text, or leaves the folder through a link. */
+/** The text of a file inside a folder; undefined when it is gone, is not text, or leaves the folder through a link. */
 function readConfined(root: string, path: string): { readonly text: string; readonly hash: string } | undefined {
   try {
     const realRoot = realpathSync(root);

@@ -17,7 +17,7 @@ export type ReadOutcome =
 /** Attempts for a file that changes while it is read. */
 const attempts = 3;
 
-/** Reads and decodes a file. A FIFO that replaced it is not waited for. */
+/** Reads and decodes a file. Does not wait for a FIFO that replaced it. */
 export function readSource(file: string, maxBytes: number): ReadOutcome {
   let read: { stats: BigIntStats; bytes: Buffer } | 'too_large' | undefined;
   try {
@@ -43,7 +43,7 @@ function failed(
   return { ok: false, problem: { status, reason, detail }, fileHash };
 }
 
-/** Undefined when the file changed while it was read. */
+/** Undefined when the file changed while it was being read. */
 function readOnce(file: string, maxBytes: number): { stats: BigIntStats; bytes: Buffer } | 'too_large' | undefined {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

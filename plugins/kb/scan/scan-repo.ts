@@ -23,7 +23,7 @@ export interface ScannedFile {
 
 export interface Scan {
   readonly files: readonly ScannedFile[];
-  /** Included names that are no readable file: links, sockets, names with control characters. */
+  /** Included names that are not readable files: links, sockets, names with control characters. */
   readonly problems: readonly {
     readonly path: string;
     readonly reason: 'unreadable' | 'bad_name' | 'symlink';
@@ -80,7 +80,7 @@ export function scanRepo(repo: string, root: string, rules: ScanRules, within?: 
       let isFolder = entry.isDirectory();
       const isLeftOut = isFolder ? isExcluded.folder(path) : isExcluded.file(path);
       const isVisited = isWanted(path, within);
-      // A folder that is not visited now may have files.
+      // A folder that is not visited in this scan may have files.
       if (!isFolder || (!isVisited && !isLeftOut)) isEmpty = false;
       if (isLeftOut || !isVisited) continue;
       if (isIgnored(path, isFolder, applying)) continue;
@@ -175,7 +175,7 @@ function isIgnored(path: string, isFolder: boolean, ignores: readonly IgnoreRule
   return false;
 }
 
-/** Whether a path is one of those wanted, below one, or on the way to one. */
+/** Whether a path is one of those requested, below one, or a parent of one. */
 function isWanted(path: string, within: readonly string[] | undefined): boolean {
   return within === undefined || within.some((one) => isBelow(path, one) || one.startsWith(`${path}/`));
 }
@@ -199,7 +199,7 @@ function linkTarget(link: string, realRoot: string): 'file' | 'folder' | 'outsid
   }
 }
 
-/** A folder's name fits no pattern, and all that is below it is left out. */
+/** The name of the folder matches no pattern, so everything below it is left out. */
 function leadsToFolder(link: string): boolean {
   try {
     return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -25,7 +25,7 @@ interface CandidateDeps {
   readonly boosts: (source: number) => Boosts;
 }
 
-/** The chunks with the highest approximate scores, boosts included. Rare terms find them; common ones only add. */
+/** The chunks with the highest approximate scores, boosts included. Rare terms find them; common terms only add to their scores. */
 export function chooseCandidates(deps: CandidateDeps): {
   readonly slots: readonly number[];
   readonly total: number;

@@ -10,7 +10,7 @@ export interface IndexSearch {
   readonly repos: readonly string[];
   /** Hits needed, counted from the best one. */
   readonly limit: number;
-  /** Hits left out at the beginning: those of earlier pages. */
+  /** Hits to skip at the beginning: those of earlier pages. */
   readonly offset: number;
   readonly scope: string | undefined;
   readonly docTypes: readonly string[];
@@ -24,7 +24,7 @@ export interface IndexSearch {
   readonly details: boolean;
   /** Epoch milliseconds of the day from which recency counts. */
   readonly asOf: number;
-  /** Scores this chunk too, whether it is a candidate or not. */
+  /** Scores this chunk too, even when it is not a candidate. */
   readonly chunkId?: string;
 }
 

@@ -33,7 +33,7 @@ export function isSegmented(termClass: string): boolean {
 
 /**
  * The recency boost: 1 + amount · e^(−days / scale), so that a document of today counts half as much again by default and
- * an old one is not punished.
+ * an old one is not penalised.
  *
  * @param days whole days since the date of the document; negative ones count as 0
  */

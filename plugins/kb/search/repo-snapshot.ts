@@ -33,7 +33,7 @@ interface TermRow {
 }
 
 /**
- * One state of a repo's index for searches: which chunks there are, and what was looked up of terms so far. It is used
+ * One state of a repo's index for searches: its chunks, and the terms that were looked up so far. It is used
  * within one read transaction at a time, and replaced when the revision of the repo changes.
  */
 export interface RepoSnapshot {

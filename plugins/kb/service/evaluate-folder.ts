@@ -14,7 +14,7 @@ export interface EvaluateFolderOptions {
 }
 
 /**
- * Indexes the documents of a folder apart from the index, asks its queries, and measures the answers.
+ * Indexes the documents of a folder apart from the index, runs its queries, and measures the answers.
  *
  * @throws MortiseError `invalid_evaluation_set`, `embedder_unavailable`, what the embedder fails with
  */
@@ -52,7 +52,7 @@ export async function evaluateFolder(
   return { ...evaluationOf(answered, answers, cutOffs), rerank: { embedder: id.embedder, model: id.model, alpha } };
 }
 
-/** Every candidate has a vector here, so nothing is left to the order of keywords. */
+/** Every candidate has a vector here, so none keeps its keyword rank. */
 async function rerankAll(
   { answers, contents }: AnsweredSet,
   embedder: BoundEmbedder,

@@ -20,13 +20,13 @@ interface FillDeps {
   readonly log: Logger;
 }
 
-/** The long work that brings a repo into the index. */
+/** The long-running work that indexes a repo. */
 interface FillIndex {
-  /** Reads the files of a repo, and nothing more. */
+  /** Reads the files of a repo without embedding them. */
   readFiles(repo: Repo, request: ReadRefresh, ctx: JobContext): Promise<RefreshReport>;
-  /** Embeds what has no vector yet. @throws MortiseError `embedder_unavailable` */
+  /** Embeds contents without a vector. @throws MortiseError `embedder_unavailable` */
   buildVectors(repo: string | undefined, batch: number, ctx: JobContext, options: CallOptions): Promise<EmbedReport>;
-  /** Reads the files, then embeds what is new where vectors are in use. */
+  /** Reads the files, then embeds new contents where vectors are in use. */
   refresh(repo: Repo, request: ReadRefresh, ctx: JobContext, options: CallOptions): Promise<RefreshReport>;
 }
 

@@ -21,7 +21,7 @@ export interface Job {
   readonly ended_at: string | null;
 }
 
-/** What a job's work gets. */
+/** What the work of a job is given. */
 export interface JobContext {
   readonly signal: AbortSignal;
   progress(phase: string, done: number, total: number): void;

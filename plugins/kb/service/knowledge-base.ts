@@ -22,14 +22,14 @@ interface KbDeps extends RerankDeps {
   countSearch(isEmpty: boolean, ms: number): void;
 }
 
-/** Everything that routes, commands and tools ask of the knowledge base. */
+/** The operations that routes, commands and tools use. */
 export interface KbService {
   readonly jobs: Jobs;
   readonly settings: KbSettings;
   /** The repo by name or folder; the first configured one by default. @throws MortiseError `no_repos`, `repo_not_found` */
   repoOf(choice: RepoChoice): Repo;
   search(body: unknown, choice: RepoChoice, options?: CallOptions): Promise<SearchAnswer>;
-  /** False when the index has been lost, or never was. */
+  /** False when the index was lost or has never been built. */
   isIndexed(repo: string): Promise<boolean>;
   /** The folders of a repo that are scanned, relative to its root. @throws MortiseError `repo_unavailable` */
   foldersOf(repo: Repo): Promise<readonly string[]>;

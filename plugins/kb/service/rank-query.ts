@@ -12,7 +12,7 @@ export interface RankedQuery extends Omit<Ranked, 'hits'> {
 
 interface QueryScope {
   readonly repos: readonly string[];
-  /** A chunk that is scored too, whether it is a candidate or not. */
+  /** A chunk that is scored too, even when it is not a candidate. */
   readonly chunkId?: string;
 }
 

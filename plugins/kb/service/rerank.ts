@@ -27,10 +27,10 @@ export interface Ranked {
   readonly degraded?: Degraded;
 }
 
-/** Reorders hits by vectors where that is possible; any failure keeps the order of keywords. */
+/** Reorders hits by vectors where possible; after any failure the keyword order stays. */
 export interface Reranker {
   rerank(query: string, answer: KeywordAnswer, depth: number, options: CallOptions): Promise<Ranked>;
-  /** Records the fallbacks that are counted and not yet in the audit trail. */
+  /** Records the fallbacks that are counted but not yet in the audit trail. */
   flush(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export function createReranker(
   return { rerank, flush: () => fallback.flush() };
 }
 
-/** What a search says when the embedder could not be asked, or gave no vector. */
+/** What a search reports when the embedder could not be called, or returned no vector. */
 function failureOf(error: unknown, embedder: string, isActive: boolean): Pick<Degraded, 'message' | 'hint'> {
   if (!isActive) {
     return {

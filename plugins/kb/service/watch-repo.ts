@@ -15,13 +15,13 @@ export interface RepoWatch {
   close(): void;
 }
 
-/** A burst of changes is one refresh: after this much quiet, but no later than the second limit; milliseconds. */
+/** A burst of changes leads to one refresh: after this much quiet, but no later than the second limit; milliseconds. */
 const atFirst = { quietMs: 150, longestMs: 1_500 };
-/** What goes on after a refresh has begun is one more, when it is over: a checkout costs two. */
+/** Changes that go on after a refresh has begun lead to one more at their end: a checkout costs two. */
 const afterOne = { quietMs: 300, longestMs: 20_000 };
 /** A change this soon after the beginning of a refresh belongs to its burst, milliseconds. */
 const burstMs = 3_000;
-/** Folders that begin to be watched before the event loop gets a turn. */
+/** How many folders to begin watching before yielding to the event loop. */
 const foldersPerTurn = 200;
 /** Where folders cannot be watched. */
 const pollMs = 2_000;
@@ -44,7 +44,7 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
   let quiet: NodeJS.Timeout | undefined;
   let first = 0;
   let lastBegun = 0;
-  /** Names have come or gone since the folders were listed. */
+  /** Names were added or removed since the folders were listed. */
   let isRenamed = false;
   let poll: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -58,7 +58,7 @@ export function createWatch(kb: KbService, repo: Repo, log: Pick<Logger, 'warn'>
     }
     isRunning = true;
     try {
-      // What happens in a new folder is seen once it is watched, and belongs to the same burst.
+      // Changes in a new folder are seen once it is watched, and belong to the same burst.
       if (isRenamed) {
         isRenamed = false;
         if ((await watchFolders()) && waitAfter(Date.now(), first, lastBegun) > 0) {

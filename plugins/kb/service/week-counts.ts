@@ -7,7 +7,7 @@ import type { Thread } from '../threads/thread.js';
 interface Counting {
   note(kind: keyof WeekCounts): void;
   read(): Promise<WeekCounts>;
-  /** Writes what waits, where that is possible. */
+  /** Writes the pending counts where that is possible. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function createCounting({
   readonly worker: Thread;
   readonly log: Logger;
 }): Counting {
-  /** Counted and not yet written; an index that cannot be written leaves it here. */
+  /** Counts that are not written yet; they stay here while the index cannot be written. */
   let waiting: WeekCounts = { errors: 0, empty: 0 };
   const writing = createDrain(async () => {
     const counts = waiting;
@@ -40,7 +40,7 @@ export function createCounting({
       writing.request();
     },
     read: async () => {
-      // What is being written is in neither place. A long refresh keeps it waiting, and is not waited for.
+      // Counts that are being written are in neither place. This does not wait for a long refresh, which delays the write.
       await Promise.race([writing.idle(), delay(patienceMs, undefined, { ref: false })]);
       return sum(waiting, await reader.call('counts', []).catch(() => ({ errors: 0, empty: 0 })));
     },

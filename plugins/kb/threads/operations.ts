@@ -199,9 +199,9 @@ export function createOperations(file: string, analysis: TextAnalysis) {
       }),
     evaluate: (folder: string, options: EvaluateOptions, hooks: OperationHooks) =>
       answerSet(readSet(folder), analysis, { ...options, progress: hooks.progress }),
-    /** Adds to what is counted over a week. @returns false while there is no usable index to keep it in */
+    /** Adds to the counts of the week. @returns false while there is no usable index to keep it in */
     count: (counts: WeekCounts): boolean => {
-      // Opening it for writing would make a missing one, and put an empty one in the place of a damaged one.
+      // Opening it for writing would create a missing index, and replace a damaged one by an empty one.
       if (!isReadable()) return false;
       writing(({ database }) => addToDay(database, counts, Date.now()));
       return true;

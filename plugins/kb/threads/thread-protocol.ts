@@ -19,7 +19,7 @@ export type Reply =
       readonly progress: { readonly phase: string; readonly done: number; readonly total: number };
     }
   | { readonly id: number; readonly ok: true; readonly value: unknown }
-  /** A text is copied between threads several times faster than the objects it stands for. */
+  /** Copying a text between threads is several times faster than copying the objects that it encodes. */
   | { readonly id: number; readonly ok: true; readonly json: string }
   | { readonly id: number; readonly ok: false; readonly error: WireError };
 
@@ -37,7 +37,7 @@ interface CurrentFile {
   readonly path: string;
 }
 
-/** Memory that both sides see while the thread does not answer: what is cancelled, and the current file. */
+/** Memory that both sides see while the thread does not answer: the cancelled operation and the current file. */
 interface Shared {
   readonly buffer: SharedArrayBuffer;
   cancel(id: number): void;

@@ -17,7 +17,7 @@ interface ThreadCallOptions {
   readonly timeoutMs?: number;
 }
 
-/** A worker thread with a connection of its own to the index; it starts with the first call. */
+/** A worker thread with its own connection to the index; it starts with the first call. */
 export interface Thread {
   /** @throws MortiseError of the operation; `index_unavailable` when the thread ended */
   call<Name extends keyof Operations>(
