@@ -7,14 +7,14 @@ import { handleKey, type Key } from './session/handle-key.js';
 import { App } from './view/app.js';
 import { localeOf } from './words.js';
 
-/** The other screen of the terminal, and pasted text in brackets; and back again, with the cursor. */
+/** The alternate screen with bracketed paste; and back again, with the cursor. */
 const enter = '\u001b[?1049h\u001b[?2004h\u001b[H';
 const leave = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
 const clear = '\u001b[2J\u001b[H';
 /** How long Esc may be the beginning of another key, milliseconds. */
 const escapeWaitsMs = 50;
 
-/** `mortise tui`: runs until the person quits; the terminal is then as it was before, after an error too. */
+/** `mortise tui`: runs until the person quits; the terminal is then restored, also after an error. */
 const openTerminal: ClientCommand = async (input, caller) => {
   const { stdin, stdout, env, signal } = caller;
   if (!stdin.isTTY || !stdout.isTTY || env.TERM === 'dumb') {
@@ -83,7 +83,7 @@ async function show(input: CommandInput, caller: CommandCaller): Promise<unknown
   }
 }
 
-/** Switches to the other screen. @returns what switches back, once; it also runs when the process exits. */
+/** Switches to the alternate screen. @returns what switches back, once; it also runs when the process exits. */
 function takeTerminal({ stdin, stdout }: CommandCaller): () => void {
   let isTaken = true;
   const restore = (): void => {

@@ -41,7 +41,7 @@ interface ChatScreenOptions {
 const drawEveryMs = 33;
 const maxHistory = 100;
 
-/** The state of the UI over time, and everything that a person does with it. */
+/** The state of the UI over time, and the actions of its user. */
 export class ChatScreen {
   #state: ScreenState;
   #gateway: Gateway;
@@ -332,7 +332,7 @@ export class ChatScreen {
     });
   }
 
-  /** Deletes the chat when it is asked twice in a row: there is no way back. */
+  /** Deletes the chat when asked twice in a row, because it cannot be undone. */
   async #deleteChat(): Promise<void> {
     const { chat } = this.#state;
     if (!chat) return this.newChat();

@@ -1,7 +1,7 @@
 import type { TurnEvent } from 'mortise/contracts/agent';
 import { isJsonObject, type JsonObject, MortiseError, readEventData } from 'mortise/sdk';
 
-/** Where the gateway is, and as whom the person talks to it. */
+/** The address of the gateway, and the key and user of the UI. */
 export interface Connection {
   readonly apiBase: string;
   readonly apiKey: string;

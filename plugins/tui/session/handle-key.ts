@@ -14,7 +14,7 @@ export interface Key {
   readonly text: string;
 }
 
-/** Does what a key means on the screen as it is. */
+/** Handles a key in the current state of the screen. */
 export async function handleKey(screen: ChatScreen, key: Key): Promise<void> {
   const { overlay, turn } = screen.state();
   const chord = `${key.ctrl ? 'ctrl+' : ''}${key.meta ? 'alt+' : ''}${key.name ?? ''}`;

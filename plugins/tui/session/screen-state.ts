@@ -40,7 +40,7 @@ interface QuestionForm {
   readonly answers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** All that the screen shows. A new value with every change. */
+/** The state of the screen. A new value with every change. */
 export interface ScreenState {
   readonly columns: number;
   readonly rows: number;

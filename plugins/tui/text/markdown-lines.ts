@@ -13,7 +13,7 @@ interface Margin {
 const codeLook: Look = { color: 'yellow' };
 const dim: Look = { dim: true };
 
-/** A Markdown text as lines of a terminal. Text that is no Markdown, or an unfinished piece of it, is shown as it is. */
+/** A Markdown text as lines of a terminal. Text that is not Markdown, or an unfinished piece of it, is shown as it is. */
 export function markdownLines(text: string, width: number): Line[] {
   const lines: Line[] = [];
   const lists: { readonly ordered: boolean; next: number }[] = [];

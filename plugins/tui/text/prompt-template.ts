@@ -10,7 +10,7 @@ const call = /^\/prompts:(\S*)\s*([\s\S]*)$/;
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const pair = /^([A-Za-z_][A-Za-z0-9_]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))(?:\s+|$)/;
 
-/** Undefined when the text is no call of a template. @throws MortiseError `invalid_prompt_template` */
+/** Undefined when the text is not a call of a template. @throws MortiseError `invalid_prompt_template` */
 export function readPromptCall(text: string): PromptCall | undefined {
   const found = call.exec(text.trim());
   if (!found) return undefined;
