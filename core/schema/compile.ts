@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js';
 import { MortiseError } from '../sdk/index.js';
+import { pointerPart } from '../sdk/json.js';
 import { cachePath, loadCached, storeCached } from './cached-validators.js';
 import { toIssues } from './issues.js';
 import type { CompiledSchema, CompileOptions, JsonSchema, SchemaCompiler, SchemaIssue, SchemaResult } from './types.js';
@@ -80,6 +81,30 @@ function countValues(value: unknown, limit: number): number {
   return count;
 }
 
+/** Members that the validator calls to compare objects for `uniqueItems`: a value that has them as data makes it throw. */
+const compared = ['toString', 'valueOf'];
+
+function issuesOf(validate: ValidateFunction, value: unknown): readonly SchemaIssue[] {
+  try {
+    return validate(value) ? [] : toIssues(validate.errors ?? []);
+  } catch (error) {
+    const path = pathOf(value, compared);
+    if (path === undefined) throw error;
+    return [{ path, keyword: 'propertyNames', message: 'is a name that is not allowed here', params: {} }];
+  }
+}
+
+/** The JSON Pointer of the first member with one of these names; undefined without one. */
+function pathOf(value: unknown, names: readonly string[], path = ''): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const at = `${path}/${pointerPart(name)}`;
+    const found = names.includes(name) ? at : pathOf(member, names, at);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 type Variant = 'first' | 'all' | 'defaults';
 
 const variants: Readonly<Record<Variant, Options>> = {
@@ -147,18 +172,15 @@ export function createSchemaCompiler(): SchemaCompiler {
       }
 
       function check(value: unknown): readonly SchemaIssue[] {
-        const first = validator('first');
-        if (first(value)) return [];
-        if (countValues(value, maxValuesForAllIssues) > maxValuesForAllIssues) return toIssues(first.errors ?? []);
-        const all = validator('all');
-        all(value);
-        return toIssues(all.errors ?? []);
+        const issues = issuesOf(validator('first'), value);
+        if (issues.length === 0 || countValues(value, maxValuesForAllIssues) > maxValuesForAllIssues) return issues;
+        return issuesOf(validator('all'), value);
       }
 
       function parse(value: unknown): SchemaResult<T> {
         const clone: unknown = structuredClone(value);
-        const fill = validator('defaults');
-        if (!fill(clone)) return { ok: false, errors: toIssues(fill.errors ?? []) };
+        const errors = issuesOf(validator('defaults'), clone);
+        if (errors.length > 0) return { ok: false, errors };
         return { ok: true, value: deepFreeze(clone) as T };
       }
 

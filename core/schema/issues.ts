@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv';
-import { isJsonObject } from '../sdk/json.js';
+import { isJsonObject, pointerPart } from '../sdk/json.js';
 import type { IssueClass, JsonSchema, SchemaIssue } from './types.js';
 
 function list(values: readonly unknown[]): string {
@@ -89,10 +89,6 @@ export function issueClass(issue: Pick<SchemaIssue, 'keyword'>): IssueClass {
 
 const classOrder: Readonly<Record<IssueClass, number>> = { missing: 0, type: 1, value: 2 };
 
-function pointer(base: string, name: unknown): string {
-  return `${base}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
 function knownNames(parent: JsonSchema): string {
   const names = isJsonObject(parent.properties) ? Object.keys(parent.properties) : [];
   return names.length === 0 || names.length > 24 ? '' : `; known here: ${names.join(', ')}`;
@@ -139,7 +135,7 @@ function worded(error: ErrorObject): string {
 
 function located(error: ErrorObject): string {
   const missing = error.params.missingProperty ?? error.params.additionalProperty ?? error.params.unevaluatedProperty;
-  return missing === undefined ? error.instancePath : pointer(error.instancePath, missing);
+  return missing === undefined ? error.instancePath : `${error.instancePath}/${pointerPart(String(missing))}`;
 }
 
 /**

@@ -29,7 +29,7 @@ function objectText(object: Readonly<Record<string, unknown>>): string {
 }
 
 /** Escapes per RFC 6901, section 3. A name that looks like a secret is redacted. */
-function pointerPart(name: string): string {
+export function pointerPart(name: string): string {
   return redactSecrets(name).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

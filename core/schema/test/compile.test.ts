@@ -88,6 +88,28 @@ describe('a compiled schema', () => {
     expect(issues.map((issue) => issue.path)).to.deep.equal(['/__proto__', '/constructor']);
   });
 
+  it('reports members that comparing objects would call', () => {
+    const schema = {
+      type: 'object',
+      properties: { list: { type: 'array', uniqueItems: true, items: {} } },
+      required: ['list'],
+    };
+    const { check, parse } = createSchemaCompiler().compile(schema, { name: 'of the test' });
+    for (const name of ['toString', 'valueOf']) {
+      const value = { list: [{ a: 1 }, { [name]: 0 }, { [name]: 0 }] };
+      expect(check(value)).to.deep.include.members([
+        {
+          path: `/list/1/${name}`,
+          keyword: 'propertyNames',
+          message: 'is a name that is not allowed here',
+          params: {},
+        },
+      ]);
+      expect(parse(value)).to.include({ ok: false });
+      expect(check({ list: [{ [name]: 0 }] })).to.deep.equal([]);
+    }
+  });
+
   it('lets one owner use an $id again and two owners use the same', () => {
     const identified = { $id: 'https://example.test/config', type: 'object' };
     const compiler = createSchemaCompiler();
