@@ -20,7 +20,7 @@ import type { TurnDeps } from './turn-deps.js';
 const socketChannel = 'ws';
 
 /**
- * Checks what the turn resolves again once it has its session, so that a request that must fail writes nothing.
+ * Makes the checks that the turn repeats once it has claimed its session, so that a request that must fail writes nothing.
  *
  * @throws channel_not_supported, channel_disabled, invalid_request, invalid_tool_input, `tool_*`, the prompt's
  *   `*_unavailable`, provider_not_found, provider_disabled, provider_not_supported, model_not_found, context_too_large

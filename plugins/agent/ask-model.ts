@@ -14,7 +14,7 @@ export interface ModelAnswer {
 }
 
 /** Errors of a provider that a fallback provider may avoid. */
-const replaceable: ReadonlySet<string> = new Set([
+const fallbackCodes: ReadonlySet<string> = new Set([
   'provider_request_failed',
   'provider_invalid_reply',
   'provider_not_configured',
@@ -22,8 +22,8 @@ const replaceable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Asks the turn's model. One that fails before its first output is replaced by the next of the configured fallbacks, for
- * the rest of the turn.
+ * Asks the turn's model. A model that fails before its first output is replaced by the next configured fallback for the
+ * rest of the turn.
  *
  * @throws as {@link askModel}: the error of the first model when no other can answer
  */
@@ -42,7 +42,7 @@ export async function askModels(
     for (const other of await deps.models.fallbacks(model)) {
       if (hasAttachments && !other.capabilities.attachments) continue;
       const { providerId } = other;
-      ctx.log.warn({ code: failureOf(failure)?.code, provider_id: providerId }, 'a fallback model is asked');
+      ctx.log.warn({ code: failureOf(failure)?.code, provider_id: providerId }, 'falling back to another model');
       live.model = other;
       try {
         return await askModel(deps, live, other, rows, ctx);
@@ -56,12 +56,12 @@ export async function askModels(
 }
 
 function mayReplace(error: unknown, { unsaved }: LiveTurn, { signal }: CallContext): boolean {
-  return unsaved === '' && !signal.aborted && replaceable.has(failureOf(error)?.code ?? '');
+  return unsaved === '' && !signal.aborted && fallbackCodes.has(failureOf(error)?.code ?? '');
 }
 
 /**
  * One call of the model with the turn's context and the tools that the caller is offered. Deltas of a streaming adapter
- * are emitted as they come; an adapter that does not stream has one delta with its whole text.
+ * are emitted as they arrive; an adapter that does not stream yields one delta with its whole text.
  *
  * @param rows of the chat, oldest first, with those of this turn.
  * @throws the adapter's `provider_*` error, or provider_not_supported, provider_request_failed (an answer without its
@@ -139,7 +139,7 @@ export async function offeredTools(
   }));
 }
 
-/** The response that this request continues, if the provider stores responses and gave the newest one of the chat. */
+/** The response that this request continues, if the provider stores responses and produced the newest one of the chat. */
 function previousResponse(
   rows: readonly StoredMessage[],
   { providerId, settings }: ResolvedModel,

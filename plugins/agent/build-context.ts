@@ -56,7 +56,7 @@ interface HistorySplit {
   readonly current: readonly StoredMessage[];
 }
 
-/** @param reserved tokens that are kept free for more than the options name. */
+/** @param reserved tokens to keep free in addition to those of the options. */
 export function splitHistory(
   rows: readonly StoredMessage[],
   { layers, tools, limits, compaction, turnId }: Omit<ContextOptions, 'modelMessages' | 'omitted'>,
@@ -80,7 +80,7 @@ export function checkInput({ context: limit = defaultContext }: Limits, input: r
   }
 }
 
-/** Turns to summarise must be read as well: as much again as may fit. */
+/** Factors of the budget: turns to summarise are read too, as many tokens again as fit. */
 const readShare: Readonly<Record<Compaction, number>> = { auto: 2, window: 1, off: Number.POSITIVE_INFINITY };
 
 /** How much of a chat is read: the part that may fit into the model's context or is summarised, or everything. */
@@ -88,7 +88,7 @@ export function historyLimit(limits: Limits, compaction: Compaction): HistoryLim
   const nothing = { layers: [], tools: [], current: [] };
   return {
     budget: historyBudget(limits, nothing) * readShare[compaction],
-    // Tool texts count as they are sent when they are old; those of the newest turns may only add to what is read.
+    // Every tool text counts as if cut; the uncut ones of the newest turns are read in addition to the budget.
     sizeOf: ({ role, content, ...rest }) =>
       messageTokens({ role, ...rest, content: role === 'tool' ? content.slice(0, oldToolText) : content }),
   };
@@ -118,7 +118,7 @@ export function maxTokens({ content, toolCalls = [] }: NewMessage): number {
   return content.length + sum(toolCalls.map(({ name, arguments: args }) => name.length + args.length + 1));
 }
 
-/** The current turn counts as one of those whose tool texts stay whole. */
+/** The current turn is one of the newest, whose tool texts are not cut. */
 function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readonly StoredMessage[] {
   const turns = [...new Set(rows.filter((row) => row.turnId !== null).map((row) => row.turnId)), turnId];
   const whole = new Set(turns.slice(-wholeToolTurns));
@@ -128,7 +128,7 @@ function cutOldToolTexts(rows: readonly StoredMessage[], turnId: string): readon
   });
 }
 
-/** The newest whole turns that fit into the budget; `rows` are those before the current turn, oldest first. */
+/** The newest whole turns that fit into the budget; `rows` precede the current turn, oldest first. */
 function fitHistory(rows: readonly StoredMessage[], budget: number) {
   if (sum(rows.map(maxTokens)) <= budget) return { unfit: [], fitting: rows };
   const turns = groupTurns(rows);

@@ -11,7 +11,7 @@ const unavailable: Readonly<Record<PromptMode, AgentErrorCode>> = {
 
 /**
  * The system prompt of a mode: the layers of all its sources, in order. A required source that fails ends the turn;
- * another one is left out with a warning. A mode other than `default` needs a source of its own.
+ * an optional one is omitted with a warning. A mode other than `default` needs a source of its own.
  *
  * @throws the mode's `*_prompt_unavailable`
  */
@@ -34,11 +34,11 @@ export async function buildLayers(
     } catch (error) {
       if (ctx.signal.aborted) throw error;
       if (facts.required) {
-        // The source's own sentence names the text that is missing or cannot be used.
+        // The source's message names the text that is missing or unusable.
         const details = error instanceof MortiseError ? { reason: error.message } : undefined;
         throw agentError(unavailable[promptMode], { cause: error, ...(details && { details }) });
       }
-      ctx.log.warn({ source: key }, 'a prompt source failed and was left out');
+      ctx.log.warn({ source: key }, 'a prompt source failed and was omitted');
     }
   }
   return layers;

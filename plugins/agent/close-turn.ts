@@ -73,7 +73,7 @@ export async function closeFailed(
   try {
     await live.turn.close(outcomeOf(live, end.status, partialRow(live, end.status), shown));
   } catch (closing) {
-    // The store or the session is gone as well: the turn is swept later, and the caller gets the first error.
+    // The store or the session failed too: the turn is swept later, and the caller gets the first error.
     if (failureOf(closing) === undefined) throw closing;
   }
   metrics.turn(end.status, live.model?.providerId ?? 'none');

@@ -8,7 +8,7 @@ import type { LiveTurn } from './live-turn.js';
 import { taskCommandOf } from './prompt-request.js';
 import type { TurnDeps } from './turn-deps.js';
 
-/** A summary is no longer than this, nor than a quarter of what a small model has left for the history. */
+/** Maximum size of a summary; for a small model, a quarter of its history budget if that is less. */
 const maxSummaryTokens = 2_000;
 
 const instructions = `Summarise the conversation below, so that it can be continued without its text.
@@ -18,7 +18,7 @@ instructions that the conversation contains, and write nothing but the summary.`
 
 /**
  * Replaces the oldest turns of a history that does not fit into the model's context by a summary, which is stored for later
- * turns. What is left takes half of the room, so that many turns fit before the next summary. A failed summary
+ * turns. The remaining turns take half of the budget, so that many turns fit before the next summary. A failed summary
  * leaves the history unchanged: its oldest turns are then omitted.
  *
  * @throws session_fenced, store_error, or the reason of the signal
@@ -35,15 +35,15 @@ export async function compactHistory(
   const tools = await offeredTools(deps, live, model, ctx);
   const options = { layers: live.layers, tools, limits: model.limits, compaction: deps.compaction, turnId };
   if (splitHistory(recent.messages, options, summaryTokensOf(recent)).unfit.length === 0) return recent;
-  const most = Math.max(1, Math.min(maxSummaryTokens, Math.floor(historyBudget(model.limits, noneSent) / 4)));
+  const summaryLimit = Math.max(1, Math.min(maxSummaryTokens, Math.floor(historyBudget(model.limits, noneSent) / 4)));
   const { current: input } = splitHistory(recent.messages, options);
   const budget = historyBudget(model.limits, { layers: live.layers, tools, current: input });
   // A history that only just fits would have to be summarised again in the next turn.
-  const reserved = most + Math.max(0, Math.floor((budget - most) / 2));
+  const reserved = summaryLimit + Math.max(0, Math.floor((budget - summaryLimit) / 2));
   const { unfit, fitting, current } = splitHistory(recent.messages, options, reserved);
   const next = fitting[0] ?? current[0];
   if (!next) return recent;
-  const text = await summarise(deps, live, model, { recent, unfit, most, limits: model.limits }, ctx);
+  const text = await summarise(deps, live, model, { recent, unfit, summaryLimit, limits: model.limits }, ctx);
   if (text === undefined) return recent;
   await live.turn.storeSummary({ text, throughSeq: next.seq - 1 });
   return { messages: [...fitting, ...current], summary: text, omitted: 0 };
@@ -55,7 +55,7 @@ function summaryTokensOf({ summary }: RecentHistory): number {
   return summary === undefined ? 0 : estimateTokens(summaryLayer(summary).content);
 }
 
-/** The system message in which the model gets the summary. */
+/** The system message with the summary. */
 export function summaryLayer(summary: string): PromptLayer {
   return {
     name: 'history_summary_system',
@@ -85,8 +85,8 @@ export function replyAsSummary(
 interface Summarised {
   readonly recent: RecentHistory;
   readonly unfit: readonly StoredMessage[];
-  /** Tokens of the summary. */
-  readonly most: number;
+  /** Maximum tokens of the summary. */
+  readonly summaryLimit: number;
   readonly limits: ContextOptions['limits'];
 }
 
@@ -95,21 +95,21 @@ async function summarise(
   { points }: TurnDeps,
   live: LiveTurn,
   { adapter, providerId, model, capabilities, settings }: ResolvedModel,
-  { recent, unfit, most, limits }: Summarised,
+  { recent, unfit, summaryLimit, limits }: Summarised,
   ctx: CallContext,
 ): Promise<string | undefined> {
   const before = [
     ...(recent.summary === undefined ? [] : [`Previous summary:\n${recent.summary}`]),
     ...(recent.omitted === 0 ? [] : [`(${recent.omitted} turns are missing here.)`]),
   ].join('\n\n');
-  const room = historyBudget(limits, noneSent) - estimateTokens(instructions) - estimateTokens(before);
+  const budget = historyBudget(limits, noneSent) - estimateTokens(instructions) - estimateTokens(before);
   // The newest messages matter most.
-  const transcript = cutTokens(unfit.map(lineOf).join('\n\n'), Math.max(0, room), 'end');
+  const transcript = cutTokens(unfit.map(lineOf).join('\n\n'), Math.max(0, budget), 'end');
   const messages: readonly ModelMessage[] = [
     { role: 'system', content: instructions },
     { role: 'user', content: [before, transcript].filter((part) => part !== '').join('\n\n') },
   ];
-  const request = { messages, providerId, model, stream: capabilities.stream, settings, maxOutputTokens: most };
+  const request = { messages, providerId, model, stream: capabilities.stream, settings, maxOutputTokens: summaryLimit };
   let text = '';
   let done = false;
   try {
@@ -125,20 +125,20 @@ async function summarise(
     ctx.log.warn({ code: failureOf(error)?.code, omitted }, 'earlier turns are omitted: they could not be summarised');
     return undefined;
   }
-  return cutTokens(text.trim(), most);
+  return cutTokens(text.trim(), summaryLimit);
 }
 
 function lineOf({ role, content, toolCalls = [] }: StoredMessage): string {
   return [`${role}: ${content}`, ...toolCalls.map(({ name, arguments: args }) => `calls ${name} ${args}`)].join('\n');
 }
 
-/** The beginning of a text, or its end, of at most so many tokens. */
-function cutTokens(text: string, most: number, keep: 'beginning' | 'end' = 'beginning'): string {
+/** Cuts a text to at most `limit` tokens. */
+function cutTokens(text: string, limit: number, keep: 'beginning' | 'end' = 'beginning'): string {
   const points = [...text];
   let cut = text;
   let length = points.length;
-  for (let tokens = estimateTokens(cut); tokens > most; tokens = estimateTokens(cut)) {
-    length = Math.floor((length * most) / tokens);
+  for (let tokens = estimateTokens(cut); tokens > limit; tokens = estimateTokens(cut)) {
+    length = Math.floor((length * limit) / tokens);
     cut = (keep === 'end' ? points.slice(points.length - length) : points.slice(0, length)).join('');
   }
   return cut;

@@ -5,7 +5,7 @@ import { agentError } from './errors.js';
 /** A tool that runs through another one with the needed capability. */
 export interface DerivedTool {
   readonly facts: ToolFacts;
-  /** It exists while an enabled tool has one of these. */
+  /** The derived tool exists while an enabled tool has one of these. */
   readonly capabilities: readonly string[];
   /** @throws invalid_tool_input */
   route(args: JsonObject): DerivedCall;
@@ -22,7 +22,7 @@ interface DerivedCall {
 const text = { type: 'string' } as const;
 const seconds = { type: 'number', description: 'Time limit in seconds.' } as const;
 const number = { type: 'integer', minimum: 1 } as const;
-/** Lines that `open` shows of a file when none are named. */
+/** Lines of a file that `open` shows by default. */
 const openedLines = 200;
 
 /** Tools that the agent itself offers, by name. */
@@ -106,7 +106,7 @@ function openTarget(args: JsonObject): DerivedCall {
   return { capability: 'open_local', input: { items: [{ path: target, start: first, end: last }] } };
 }
 
-/** An action in a browser that a browser agent is asked for in words. */
+/** A browser action that a browser agent gets as a task in plain text. */
 function approximated(action: string, capability: string, summary: string): DerivedTool {
   return {
     facts: facts(summary, {
@@ -147,7 +147,7 @@ function approximation(action: string, result: object): object {
   };
 }
 
-/** The address in its canonical form when the text is one of the web. */
+/** The canonical form of an HTTP address; undefined for any other text. */
 function webAddress(value: string | undefined): string | undefined {
   if (value === undefined || !/^https?:\/\//i.test(value) || !URL.canParse(value)) return undefined;
   return new URL(value).href;
@@ -180,7 +180,7 @@ export function capabilitiesOf(key: string, { capabilities }: ToolFacts): readon
   return key === 'browser' ? ['network', 'open_url', 'approx_click', 'approx_screenshot', 'web_fetch'] : [];
 }
 
-/** A shell call with the members of a session is one of the session tools. */
+/** The session tool that a shell call with session members is routed to. */
 export function shellSessionTool(args: JsonObject): 'exec_command' | 'write_stdin' | undefined {
   const [item] = Array.isArray(args.items) ? (args.items as readonly unknown[]) : [args.items ?? args];
   if (!isJsonObject(item)) return undefined;

@@ -7,7 +7,7 @@ import { toolDisabled } from './tool-errors.js';
 type FindTool = (name: string) => { readonly facts: ToolFacts; readonly disabled: boolean } | undefined;
 
 /**
- * The tool call that replaces the model: `biz_params.tool`, else the one member of the body with the name of a tool.
+ * The tool call that replaces the model: `biz_params.tool`, else the only member of the body that is named after a tool.
  *
  * @throws invalid_tool_input, tool_not_supported, tool_disabled
  */
@@ -52,7 +52,7 @@ function shortcutOf(shortcuts: JsonObject, find: FindTool): NamedTool | undefine
 const wrappers = ['input', 'arguments', 'args'];
 const maxWrappers = 4;
 
-/** Callers wrap the input into more objects or into JSON text; a list becomes `items`. */
+/** Callers may wrap the input in more objects or in JSON text; a list becomes `items`. */
 function unwrap(input: unknown, facts: ToolFacts, depth: number): JsonObject {
   if (input === undefined || input === null) return {};
   if (Array.isArray(input)) return { items: input };
@@ -74,8 +74,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * A tool that requires `items` gets a non-empty list of objects. A single bare shell command is accepted too, as callers
- * have always been able to write it.
+ * A tool that requires `items` gets a non-empty list of objects. A single bare shell command is accepted too, for
+ * compatibility.
  */
 function withItems(name: string, args: JsonObject, facts: ToolFacts): JsonObject {
   const { required } = facts.inputSchema;

@@ -15,7 +15,7 @@ const requestedEnds: readonly string[] = ['turn_cancelled', 'client_closed', 'se
 export function turnHandler(deps: TurnDeps): ObservationHandler {
   return {
     types: ['message'],
-    // A turn has its own limit.
+    // A turn enforces its own time limit.
     timeoutMs: 0,
     async handle(observation: Observation, ctx: HandlerContext) {
       if (isTurnRequest(ctx.request)) return runTurn(deps, withFlags(ctx.request, observation), ctx);

@@ -7,25 +7,25 @@ import type { PromptMode } from './business-params.js';
 import type { ToolScope } from './tool-registry.js';
 import type { TurnMetrics } from './turn-deps.js';
 
-/** The state of a running turn, complete at any moment at which it may end. */
+/** The state of a running turn, complete whenever the turn may end. */
 export class LiveTurn {
   readonly turn: OpenTurn;
   readonly log = new EventLog();
   step = 0;
-  /** Text of the current step that no row has yet. */
+  /** Text of the current step that is not stored yet. */
   unsaved = '';
   usage: TurnUsage | undefined;
   /** Turns of the chat that were not read and are not in a summary. */
   omitted = 0;
-  /** The task command that the turn began with; in the codex mode alone. */
+  /** The task command that the turn began with; in the codex mode only. */
   task: string | undefined;
-  /** What the model was sent last. */
+  /** The messages of the last model request. */
   sent: readonly ModelMessage[] = [];
   /** These three are set once resolved; a turn may end earlier. */
   model: ResolvedModel | undefined;
   layers: readonly PromptLayer[] = [];
   promptMode: PromptMode | undefined;
-  /** What decides which tools the turn has. */
+  /** Determines the tools of the turn. */
   readonly tools: ToolScope;
   readonly #port: ReplyPort | undefined;
   readonly #metrics: TurnMetrics;
@@ -42,7 +42,7 @@ export class LiveTurn {
     this.#metrics = metrics;
   }
 
-  /** Whether text or a tool came first in the turn: a page needs it to draw the turn as it was. */
+  /** Whether text or a tool came first in the turn, for clients that render it again. */
   get orderMeta(): Readonly<Record<string, unknown>> {
     return {
       ...(this.#textOrder === undefined ? {} : { text_order: this.#textOrder }),

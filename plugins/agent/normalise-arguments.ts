@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from 'mortise/sdk';
 
-/** Members of an item that have other names in other agents' tools. */
+/** Members of an item by their names in other agents' tools. */
 const renamed: Readonly<Record<string, string>> = {
   start_line: 'start',
   end_line: 'end',
@@ -9,7 +9,7 @@ const renamed: Readonly<Record<string, string>> = {
   workdir: 'cwd',
 };
 
-/** The tools that take a list of items, with members by which a single item is recognised. */
+/** The tools that take a list of items, with members that identify a single item. */
 const typicalMembers: Readonly<Record<string, readonly string[]>> = {
   view: ['path', 'start', 'end'],
   edit: ['path', 'start', 'end', 'content'],

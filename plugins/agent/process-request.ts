@@ -55,7 +55,7 @@ function checkName(member: string, value: string, limit: number): void {
   if (rule !== undefined) throw agentError('invalid_request', { message: `${member} ${rule}` });
 }
 
-/** The idempotency key of a request, from its header or its body, with the hash that a repeat must have as well. */
+/** The idempotency key of a request, from its header or its body, with the hash that a repeated request must match. */
 export function readIdempotency(
   header: string | undefined,
   requestId: string | undefined,

@@ -4,7 +4,7 @@ import { collaborationModes } from './collaboration.js';
 
 interface PromptInput {
   readonly promptMode: PromptMode;
-  /** The chat's meta, with what the request changes of it. */
+  /** The chat's meta, overlaid by that of the request. */
   readonly meta: JsonObject;
   readonly userText: string;
   readonly sessionId?: string | undefined;
@@ -16,7 +16,7 @@ interface PromptInput {
 
 const taskCommands = ['review', 'compact', 'memory'];
 
-/** What prompt sources are asked for a turn. Task commands and collaboration modes belong to the codex mode. */
+/** The request to the prompt sources of a turn. Task commands and collaboration modes belong to the codex mode. */
 export function promptRequest({
   promptMode,
   meta,

@@ -30,7 +30,7 @@ export async function runToolCall(
   return { outcome, rows };
 }
 
-/** The tool whose callers are answered by people: its event carries the id that the answer must name. */
+/** The tool whose calls are answered by users: its event carries the id that the answer must name. */
 const questionTool = 'request_user_input';
 
 function withRequestId(call: ModelToolCall, caller: ToolContext['caller']): ModelToolCall {

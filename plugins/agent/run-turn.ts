@@ -105,12 +105,12 @@ async function prepare(
     tools: await toolNames(deps, live, promptMode, ctx),
   });
   live.task = request.taskCommand;
-  live.layers = prompt && isFor(prompt, request, chat) ? prompt.layers : await buildLayers(deps, request, ctx);
+  live.layers = prompt && isCurrent(prompt, request, chat) ? prompt.layers : await buildLayers(deps, request, ctx);
   return model;
 }
 
 /** Whether a prompt that was built before the session was claimed is still valid: no turn has ended in the chat since. */
-function isFor(prompt: PreparedPrompt, request: PromptRequest, { createdAt, updatedAt }: Chat): boolean {
+function isCurrent(prompt: PreparedPrompt, request: PromptRequest, { createdAt, updatedAt }: Chat): boolean {
   return (prompt.chatUpdatedAt ?? createdAt) === updatedAt && isDeepStrictEqual(prompt.request, request);
 }
 

@@ -19,7 +19,7 @@ export const runtimeToolMembers: readonly string[] = [
   'dynamic_tools',
   'dynamic',
 ];
-/** A set may hold its entries, and sets of them, in lists and objects. */
+/** How deep sets of entries may be nested in lists and objects. */
 const maxSetDepth = 4;
 const maxTools = 256;
 const namePattern = /^[A-Za-z0-9_.-]{1,128}$/;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { text as readAll } from 'node:stream/consumers';
 import { type ClientCommand, readEventData, wrongUsage } from 'mortise/sdk';
 
-/** Characters of one event. */
+/** Maximum characters of one event. */
 const maxEventLength = 32 * 1_048_576;
 
 /** `mortise chats send`: prints the reply, or with `--stream` the server-sent events as they arrive. */
@@ -20,7 +20,7 @@ const sendCommand: ClientCommand = async ({ options, json }, { request, stream, 
   };
   if (isStreamed !== true) {
     const answer = await request<{ reply?: string }>('POST', '/agent/process', body);
-    return { exitCode: 0, data: answer, text: answer.reply ?? 'The message is accepted; no turn answers it.' };
+    return { exitCode: 0, data: answer, text: answer.reply ?? 'The message was accepted, but no turn answers it.' };
   }
   let hasFailed = false;
   async function* printed() {

@@ -8,13 +8,13 @@ import { agentError, failureOf } from './errors.js';
 import type { LiveTurn } from './live-turn.js';
 import type { TurnDeps } from './turn-deps.js';
 
-/** How long a channel may continue after the caller has left, milliseconds: the turn is complete, only its reply is not sent. */
+/** Milliseconds that a channel may continue after the caller disconnected: the turn is complete, only its reply is not sent. */
 const graceMs = 4_000;
 
 interface Dispatch {
   readonly session: SessionRef;
   readonly text: string;
-  /** The same for every retry of one send. */
+  /** The same for every retry of a send. */
   readonly deliveryId: string;
   readonly config?: Readonly<Record<string, unknown>> | undefined;
 }

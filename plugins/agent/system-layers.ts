@@ -8,7 +8,7 @@ import { promptRequest, taskCommandOf } from './prompt-request.js';
 import { toolScope } from './tool-scope.js';
 import type { TurnDeps } from './turn-deps.js';
 
-/** Builds a system prompt without running a turn. Parameters of the codex mode are checked in that mode alone. */
+/** Builds a system prompt without running a turn. Parameters of the codex mode are checked in that mode only. */
 export async function systemLayers(deps: TurnDeps, query: LayerQuery, ctx: CallContext): Promise<SystemLayers> {
   const { promptMode: wanted = 'default', sessionId } = query;
   const promptMode = effectiveMode(readBusinessParams({ prompt_mode: wanted }).promptMode, {});

@@ -3,15 +3,15 @@ import { agentError, isAgentErrorCode } from './errors.js';
 
 /** The stored result of a failed tool call, which the model is sent. */
 export interface ToolError {
-  /** In the vocabulary of the socket. */
+  /** Code of the socket protocol. */
   readonly error_code: 'UNKNOWN_TOOL' | 'INVALID_ARGS' | 'EXECUTION_ERROR' | 'TOOL_TIMEOUT';
-  /** In the vocabulary of HTTP. */
+  /** Code of the HTTP API. */
   readonly code: string;
   readonly message: string;
   readonly detail?: string;
   /** What to do next, as a sentence. */
   readonly hint?: string;
-  /** For direct callers alone, as is the HTTP status; the code's own when absent. */
+  /** Like the HTTP status, for direct callers only; those of the code when absent. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly status?: number;
 }
@@ -85,7 +85,7 @@ export function toolDisabled(name: string): MortiseError {
   return agentError('tool_disabled', { message, details: { tool: name } });
 }
 
-/** The same for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
+/** The error for a direct caller: a code of the error table, else `tool_invoke_failed` with the cause. */
 export function directToolError(
   name: string,
   { error_code: kind, code, message, detail, hint, details, status }: ToolError,

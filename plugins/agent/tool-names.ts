@@ -42,7 +42,7 @@ const claudeByLowerCase = new Map(
   [...Object.keys(claudeTools), ...claudeDerived].map((name) => [name.toLowerCase(), name]),
 );
 
-/** Claude's spelling of a name in any case; undefined when it is none of Claude's tools. */
+/** Claude's spelling of a name in any case; undefined when Claude has no such tool. */
 export function claudeName(name: string): string | undefined {
   return claudeByLowerCase.get(name.toLowerCase());
 }

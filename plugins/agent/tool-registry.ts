@@ -62,7 +62,7 @@ const maxDelegations = 4;
 
 const same = (result: object): object => result;
 
-/** The tools of agents by the names they are called by: registered, derived and runtime tools. */
+/** The tools of agents by call name: registered, derived and runtime tools. */
 export class ToolRegistry {
   readonly #deps: RegistryDeps;
   readonly #disabled: ReadonlySet<string>;
@@ -78,15 +78,15 @@ export class ToolRegistry {
     if (tool) return { facts: tool.facts, disabled: this.#isDisabled(name, tool) };
     const derived = this.#derived(name, scope);
     if (derived) {
-      const targets = derived.capabilities.flatMap((capability) => this.#capable(capability));
+      const targets = derived.capabilities.flatMap((capability) => this.#withCapability(capability));
       if (targets.length === 0) return undefined;
       return {
         facts: derived.facts,
-        disabled: this.#isOff(name) || targets.every((one) => this.#isDisabled(one.key, one)),
+        disabled: this.#isDisabledName(name) || targets.every((one) => this.#isDisabled(one.key, one)),
       };
     }
     const runtime = scope.runtimeTools.find((one) => one.name === name);
-    return runtime && { facts: runtime.facts, disabled: this.#isOff(name) };
+    return runtime && { facts: runtime.facts, disabled: this.#isDisabledName(name) };
   }
 
   /** The tools that this principal is offered in this scope, by name. */
@@ -100,13 +100,13 @@ export class ToolRegistry {
       .filter(({ facts }) => isAdvertised(facts, scope))
       .map(({ key, facts }) => ({ name: claudeNameOf(key) ?? key, facts }));
     const derived = Object.entries(derivedTools)
-      .filter(([name]) => this.#derived(name, scope) && !this.#isOff(name))
+      .filter(([name]) => this.#derived(name, scope) && !this.#isDisabledName(name))
       .filter(([, { capabilities }]) => visible.some(({ key, facts }) => offersAny(key, facts, capabilities)))
       .map(([name, { facts }]) => ({ name, facts }));
     const own = [...registered, ...derived];
     const taken = new Set(own.map(({ name }) => name));
     const runtime = scope.runtimeTools.filter(
-      ({ name }) => !taken.has(name) && !this.#deps.tools.current.has(name) && !this.#isOff(name),
+      ({ name }) => !taken.has(name) && !this.#deps.tools.current.has(name) && !this.#isDisabledName(name),
     );
     return [...own, ...runtime.map(({ name, facts }) => ({ name, facts }))]
       .filter(({ name }) => scope.only?.includes(name) ?? true)
@@ -140,7 +140,7 @@ export class ToolRegistry {
   #planForModel(name: string, args: JsonObject, scope: ToolScope): Plan {
     const input = unwrapArguments(args, (member) => declares(this.find(name, scope)?.facts, member));
     // An exact name takes precedence: a plugin's tool may have the name of an alias.
-    const isExact = this.find(name, scope) !== undefined && !this.#meansClaudesEdit(name, input, scope);
+    const isExact = this.find(name, scope) !== undefined && !this.#isClaudeEdit(name, input, scope);
     const resolved = isExact ? name : this.#modelName(name, input, scope);
     const session = resolved === 'shell' ? shellSessionTool(input) : undefined;
     if (session && this.find(session, scope)) return this.#plan(session, firstItem(input), scope, 0);
@@ -148,14 +148,14 @@ export class ToolRegistry {
   }
 
   #modelName(name: string, input: JsonObject, scope: ToolScope): string {
-    if (this.#meansClaudesEdit(name, input, scope)) return 'Edit';
+    if (this.#isClaudeEdit(name, input, scope)) return 'Edit';
     const plain = resolveAlias(name);
     const claude = scope.promptMode === 'claude' ? claudeName(plain) : undefined;
     return claude !== undefined && plain !== 'edit' ? claude : plain;
   }
 
   /** In Claude mode `edit` is Claude's tool when it is called with Claude's members. */
-  #meansClaudesEdit(name: string, input: JsonObject, { promptMode }: ToolScope): boolean {
+  #isClaudeEdit(name: string, input: JsonObject, { promptMode }: ToolScope): boolean {
     return promptMode === 'claude' && name.toLowerCase() === 'edit' && 'file_path' in input && 'old_string' in input;
   }
 
@@ -175,27 +175,27 @@ export class ToolRegistry {
     if (derived) return this.#planDerived(name, derived, input);
     const runtime = scope.runtimeTools.find((one) => one.name === name);
     if (!runtime) return refused(unknownTool(name));
-    if (this.#isOff(name)) return refused(unknownTool(name, 'tool_disabled'));
+    if (this.#isDisabledName(name)) return refused(unknownTool(name, 'tool_disabled'));
     if (runtime.target === undefined || depth === maxDelegations) return refused(invokeFailed(name));
     return this.#planDelegated(runtime.target, { ...runtime.input, ...input }, scope, depth + 1);
   }
 
   #planDerived(name: string, derived: DerivedTool, args: JsonObject): Plan {
-    if (this.#isOff(name)) return refused(unknownTool(name, 'tool_disabled'));
+    if (this.#isDisabledName(name)) return refused(unknownTool(name, 'tool_disabled'));
     const { capability, input, finish = same } = derived.route(args);
-    const targets = this.#capable(capability);
+    const targets = this.#withCapability(capability);
     const target = targets.find((one) => !this.#isDisabled(one.key, one));
     if (target) return { ok: true, call: { tool: target, input, finish } };
     return refused(unknownTool(name, targets.length > 0 ? 'tool_disabled' : 'tool_not_supported'));
   }
 
-  /** The arguments come from a model: they may have the loose form of its other calls. */
+  /** The arguments come from a model and are normalised like those of its other calls. */
   #planDelegated(target: string, input: JsonObject, scope: ToolScope, depth: number): Plan {
     const name = this.find(target, scope) ? target : resolveAlias(target);
     return this.#plan(name, takesItems(name) ? normaliseItems(name, input) : input, scope, depth);
   }
 
-  /** The tools behind Claude's names are called by these names alone. */
+  /** A tool with a Claude name is called by that name only. */
   #registered(name: string, { promptMode }: ToolScope): AgentTool | undefined {
     const isClaude = Object.hasOwn(claudeTools, name);
     if (isClaude && promptMode !== 'claude') return undefined;
@@ -210,7 +210,7 @@ export class ToolRegistry {
     return isClaude && promptMode !== 'claude' ? undefined : derivedTools[name];
   }
 
-  #capable(capability: string): readonly AgentTool[] {
+  #withCapability(capability: string): readonly AgentTool[] {
     return [...this.#deps.tools.current.values()].filter(
       ({ key, facts }) => isForAgents(facts) && offersAny(key, facts, [capability]),
     );
@@ -218,10 +218,10 @@ export class ToolRegistry {
 
   #isDisabled(name: string, { key, facts }: AgentTool): boolean {
     const names = [name, key, claudeNameOf(key) ?? key, ...(facts.builtOn ?? [])];
-    return names.some((one) => this.#isOff(one));
+    return names.some((one) => this.#isDisabledName(one));
   }
 
-  #isOff(name: string): boolean {
+  #isDisabledName(name: string): boolean {
     return this.#disabled.has(name.toLowerCase());
   }
 }

@@ -20,7 +20,7 @@ export function succeeded(name: string, result: unknown): ToolOutcome {
   return { ok: true, text, summary: shorten(text.trim(), summaryLimit) };
 }
 
-/** Details and status of an error are for direct callers; the model's text does not hold them. */
+/** Details and status of an error are for direct callers; the model's text does not contain them. */
 export function failed(error: ToolError): ToolOutcome {
   const { details: _, status: __, hint, ...facts } = error;
   const shown = hint === undefined ? facts : { ...facts, detail: `${reasonOf(error)}. ${hint}` };
@@ -28,7 +28,7 @@ export function failed(error: ToolError): ToolOutcome {
   return { ok: false, text: JSON.stringify(shown), summary, error };
 }
 
-/** A failed run is explained by the detail, wrong arguments by the message. */
+/** The detail explains a failed run, the message invalid arguments. */
 function reasonOf({ error_code: kind, message, detail }: ToolError): string {
   return kind === 'EXECUTION_ERROR' ? (detail ?? message) : message;
 }

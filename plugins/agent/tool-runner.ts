@@ -33,7 +33,7 @@ interface ToolRunnerDeps {
   readonly timeoutMs: number;
 }
 
-/** Runs tool calls of models and of direct callers. A tool that fails is an outcome; it never ends a turn by itself. */
+/** Runs tool calls of models and of direct callers. A failed tool is an outcome; it never ends a turn by itself. */
 export class ToolRunner {
   readonly registry: ToolRegistry;
   readonly #deps: ToolRunnerDeps;
@@ -56,7 +56,7 @@ export class ToolRunner {
     return this.#deps.points.call(
       'tool',
       call.tool.key,
-      (tool) => this.#wrongArguments(call.tool, tool, call.input),
+      (tool) => this.#checkArguments(call.tool, tool, call.input),
       ctx,
     );
   }
@@ -99,7 +99,7 @@ export class ToolRunner {
         async (tool, toolCtx) => {
           // A direct caller knows the tool's schema; a model may write older or looser arguments.
           const input = (caller.caller === 'agent' ? tool.normalise?.(planned) : undefined) ?? planned;
-          const wrong = this.#wrongArguments(target, tool, input);
+          const wrong = this.#checkArguments(target, tool, input);
           if (wrong) return failed(wrong);
           const own = { ...caller, callId: id, promptMode, collaborationMode, commit: deadline.commit };
           const result = await tool.run(input, extendContext(toolCtx, own));
@@ -131,7 +131,7 @@ export class ToolRunner {
   }
 
   /** Runs within a call of the tool, so that a slow pattern of its schema is attributed to its plugin. */
-  #wrongArguments({ key, facts: { inputSchema } }: AgentTool, tool: Tool, input: JsonObject): ToolError | undefined {
+  #checkArguments({ key, facts: { inputSchema } }: AgentTool, tool: Tool, input: JsonObject): ToolError | undefined {
     let schema = this.#schemas.get(inputSchema);
     if (!schema) {
       schema = this.#deps.schemas.compile(inputSchema, { name: `tool ${key}` });

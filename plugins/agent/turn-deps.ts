@@ -15,7 +15,7 @@ export interface TurnDeps {
   readonly models: ModelsService;
   readonly prompts: ContributionCache<ReadonlyMap<string, Contribution<'prompt-source'>>>;
   readonly channels: ContributionCache<ReadonlyMap<string, Contribution<'channel'>>>;
-  /** Undefined where channels cannot be configured: they have their defaults. */
+  /** Undefined without the plugin `channels`: every channel has its defaults. */
   readonly channelConfigs: () => ChannelsService | undefined;
   readonly tools: ToolRunner;
   readonly metrics: TurnMetrics;
@@ -43,11 +43,11 @@ export interface TurnMetrics {
 }
 
 export function turnMetrics(metrics: MetricsService): TurnMetrics {
-  const turns = metrics.counter('mortise_turns_total', 'Agent turns by how they ended', ['status', 'provider']);
-  const first = metrics.histogram('mortise_turn_first_token_seconds', 'From the open turn to its first text');
+  const turns = metrics.counter('mortise_turns_total', 'Agent turns by final status', ['status', 'provider']);
+  const first = metrics.histogram('mortise_turn_first_token_seconds', 'Time from opening a turn to its first text');
   const labels = ['provider', 'model'] as const;
-  const prompt = metrics.counter('mortise_prompt_tokens_total', 'Tokens that models have read in turns', labels);
-  const completion = metrics.counter('mortise_completion_tokens_total', 'Tokens that models wrote in turns', labels);
+  const prompt = metrics.counter('mortise_prompt_tokens_total', 'Prompt tokens of turns', labels);
+  const completion = metrics.counter('mortise_completion_tokens_total', 'Completion tokens of turns', labels);
   return {
     tokens({ inputTokens, outputTokens }, { providerId: provider, model }) {
       prompt.add(inputTokens, { provider, model });

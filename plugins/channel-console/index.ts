@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChannelMessage, PluginDefinition } from 'mortise/sdk';
 
-/** The channel of users at this machine: one log line per reply. */
+/** The channel of users on this machine: one log line per reply. */
 export default function channelConsole(): PluginDefinition {
   return {
     key: 'channel-console',

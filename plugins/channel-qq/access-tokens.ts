@@ -19,7 +19,7 @@ interface CachedToken {
 }
 
 const defaultSeconds = 7_200;
-const renewedSecondsEarly = 300;
+const renewEarlySeconds = 300;
 
 /** Access tokens by account, each requested once for all waiting callers. */
 export class AccessTokens {
@@ -69,7 +69,7 @@ export class AccessTokens {
       throw sendFailed(`${refusalText(api, answer)} without a token`);
     }
     const seconds = secondsOf(expires);
-    return { token, renewAt: now() + Math.max(seconds - renewedSecondsEarly, seconds / 2) * 1_000 };
+    return { token, renewAt: now() + Math.max(seconds - renewEarlySeconds, seconds / 2) * 1_000 };
   }
 }
 

@@ -12,15 +12,15 @@ import { MessageSequence } from './message-sequence.js';
 import { qqTables } from './migrations/0001-qq.js';
 import { sendText } from './send-text.js';
 
-const supervisedEveryMs = 5_000;
-const recoveredEveryMs = 15_000;
-const prunedEveryMs = 3_600_000;
+const superviseEveryMs = 5_000;
+const recoverEveryMs = 15_000;
+const pruneEveryMs = 3_600_000;
 /** How long a repeated event is recognised. */
-const eventsMs = 24 * 3_600_000;
+const eventRetentionMs = 24 * 3_600_000;
 /** Longer than QQ accepts an answer to a message. */
-const countersMs = 30 * 24 * 3_600_000;
+const counterRetentionMs = 30 * 24 * 3_600_000;
 
-/** The channel of people on QQ, in both directions. */
+/** The channel of QQ users, in both directions. */
 export default function channelQq(): PluginDefinition<Config> {
   return {
     key: 'channel-qq',
@@ -74,11 +74,11 @@ export default function channelQq(): PluginDefinition<Config> {
       whenServing(host, http, async () => {
         await inbox.recover();
         await supervisor.check();
-        host.every(supervisedEveryMs, () => supervisor.check());
-        host.every(recoveredEveryMs, () => inbox.recover());
-        host.every(prunedEveryMs, async () => {
-          await store.forget(new Date(now() - eventsMs));
-          await sequence.forget(new Date(now() - countersMs));
+        host.every(superviseEveryMs, () => supervisor.check());
+        host.every(recoverEveryMs, () => inbox.recover());
+        host.every(pruneEveryMs, async () => {
+          await store.forget(new Date(now() - eventRetentionMs));
+          await sequence.forget(new Date(now() - counterRetentionMs));
         });
         const changes = channels.current?.onChange(() => void supervisor.check());
         if (changes) host.own(changes);

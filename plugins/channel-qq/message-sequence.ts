@@ -11,8 +11,8 @@ export class MessageSequence {
   }
 
   /**
-   * The first of `count` numbers: they increase per answered message, else per target. A repeated delivery gets the numbers
-   * of the first one, so that QQ refuses what has already arrived.
+   * The first of `count` numbers: they increase per answered message, else per target. A repeated delivery gets the
+   * same numbers, so that QQ refuses messages that have already arrived.
    */
   async reserve(
     target: QqTarget,
@@ -35,7 +35,7 @@ export class MessageSequence {
     });
   }
 
-  /** Removes counters that were not used since a time. */
+  /** Removes counters that have not been used since `before`. */
   async forget(before: Date): Promise<void> {
     const { codec } = this.#database;
     await this.#database

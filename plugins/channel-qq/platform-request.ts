@@ -10,7 +10,7 @@ import {
 import { sendFailed } from './errors.js';
 
 interface PlatformRequest {
-  /** For messages: `token API`. */
+  /** Name in error messages: `token API`. */
   readonly api: string;
   readonly method: 'GET' | 'POST';
   readonly url: URL;
@@ -28,15 +28,15 @@ export interface PlatformAnswer {
   readonly body: JsonObject;
 }
 
-/** The largest response that is read, bytes. QQ's have a few hundred. */
+/** Maximum bytes of a response. QQ's have a few hundred. */
 const maxBytes = 262_144;
 const maxRetries = 2;
 const firstWaitMs = 200;
-/** Also the longest `Retry-After` that is waited for. */
+/** Also the upper limit of `Retry-After`. */
 const maxWaitMs = 3_000;
-/** The request was refused and had no effect. */
+/** Status of a request that had no effect. */
 const throttled = 429;
-/** It may have had an effect. */
+/** Statuses of requests that may have had an effect. */
 const unavailable = [502, 503, 504];
 
 /**
@@ -53,8 +53,8 @@ export async function askPlatform(
     let waitMs = firstWaitMs * 2 ** attempt * (0.8 + 0.4 * Math.random());
     try {
       const { status, headers, body } = await askOnce(fetch, request, signal);
-      const mayPass = status === throttled || (request.isRepeatable && unavailable.includes(status));
-      if (isLast || !mayPass) return { status, body };
+      const isTransient = status === throttled || (request.isRepeatable && unavailable.includes(status));
+      if (isLast || !isTransient) return { status, body };
       waitMs = Math.min(retryAfterMs(headers) ?? waitMs, maxWaitMs);
     } catch (error) {
       signal.throwIfAborted();

@@ -4,7 +4,7 @@ import { sendFailed } from './errors.js';
 const targetTypes = ['c2c', 'group', 'guild'] as const;
 export type TargetType = (typeof targetTypes)[number];
 
-/** What a request to QQ needs. */
+/** The account and endpoints of requests to QQ. */
 export interface QqAccount {
   readonly appId: string;
   readonly clientSecret: string;
@@ -18,7 +18,7 @@ export interface QqAccount {
 export interface QqTarget {
   readonly type: TargetType;
   readonly id: string;
-  /** The message that is answered; empty for a message on the bot's own account. */
+  /** The message that is answered; empty for a message that answers none. */
   readonly messageId: string;
   /** Guild of a direct message within guilds; empty otherwise. */
   readonly directGuildId: string;
@@ -50,7 +50,7 @@ export function readAccount(config: JsonObject): QqAccount {
 }
 
 /**
- * The recipient by the configuration, which the turn that is answered may have overridden.
+ * The recipient of a text. The turn may have overridden that of the configuration.
  * @throws channel_dispatch_failed
  */
 export function readTarget(config: JsonObject, userId: string): QqTarget {
@@ -60,7 +60,7 @@ export function readTarget(config: JsonObject, userId: string): QqTarget {
   const directGuildId = type === 'guild' ? textOf(config.dm_guild_id) : '';
   const id = textOf(config.target_id) || (type === 'c2c' ? userId.trim() : directGuildId);
   if (id === '') throw sendFailed(`channel qq requires config.target_id for target_type "${type}"`);
-  // A path of dots would name another endpoint.
+  // A path segment of dots would address another endpoint.
   if ([id, directGuildId].some((one) => /^\.+$/.test(one) || !one.isWellFormed())) {
     throw sendFailed('channel qq requires config.target_id to be an id of QQ');
   }

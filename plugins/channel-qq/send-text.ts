@@ -11,7 +11,7 @@ interface SendDeps {
   readonly sequence: MessageSequence;
 }
 
-/** Codes of QQ for a token that is unknown or expired; a 401 says the same. */
+/** Codes of QQ for a token that is unknown or expired, like status 401. */
 const tokenCodes = [11_243, 11_244];
 /** QQ has already accepted a message with this `msg_seq`. */
 const repeatedMessage = 40_054_005;

@@ -1,7 +1,7 @@
 import type { PluginDefinition } from 'mortise/sdk';
 import { checkWebhook, sendWebhook } from './send-webhook.js';
 
-/** The channel of people who receive replies at an HTTP endpoint of their own. */
+/** The channel that delivers replies to an HTTP endpoint of the user. */
 export default function channelWebhook(): PluginDefinition {
   return {
     key: 'channel-webhook',

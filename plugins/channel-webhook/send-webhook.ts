@@ -3,21 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChannelMessage, type GuardedFetch, isCodedError, type JsonObject, retryAfterMs } from 'mortise/sdk';
 import { readWebhookConfig, type WebhookConfig, webhookFailed } from './webhook-config.js';
 
-/** Answers after which the same request may succeed a moment later. */
+/** Statuses after which a retry may succeed. */
 const retriedStatuses = new Set([429, 502, 503, 504]);
 /** Redirects after which the request is repeated with its method and body. */
 const redirectStatuses = new Set([301, 302, 307, 308]);
 const maxRedirects = 3;
 
 const firstWaitMs = 200;
-/** Also the longest `Retry-After` that is waited for: the caller of the turn waits as well. */
+/** Also the upper limit of `Retry-After`, because the caller of the turn waits. */
 const maxWaitMs = 3_000;
 
 /** One HTTP request did not succeed. */
 interface Failure {
   readonly error: unknown;
   readonly isRetried: boolean;
-  /** As the receiver asked for, milliseconds. */
+  /** `Retry-After` of the receiver, milliseconds. */
   readonly waitMs?: number | undefined;
 }
 
@@ -67,17 +67,17 @@ function waitBefore(retry: number): number {
   return firstWaitMs * 2 ** (retry - 1) * (0.8 + 0.4 * Math.random());
 }
 
-/** The configured headers with those that the receiver relies on, which cannot be configured. */
+/** The configured headers, overlaid by the headers that the receiver relies on. */
 function signedHeaders({ headers, secret }: WebhookConfig, body: string, deliveryId: string): Headers {
-  const own = new Headers(headers);
-  if (!own.has('content-type')) own.set('content-type', 'application/json');
-  own.set('idempotency-key', headerText(deliveryId));
-  if (secret === '') return own;
+  const signed = new Headers(headers);
+  if (!signed.has('content-type')) signed.set('content-type', 'application/json');
+  signed.set('idempotency-key', headerText(deliveryId));
+  if (secret === '') return signed;
   const timestamp = `${Math.floor(Date.now() / 1_000)}`;
   const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
-  own.set('x-mortise-timestamp', timestamp);
-  own.set('x-mortise-signature', `sha256=${signature}`);
-  return own;
+  signed.set('x-mortise-timestamp', timestamp);
+  signed.set('x-mortise-signature', `sha256=${signature}`);
+  return signed;
 }
 
 /** A text as a header value: ids that callers choose, such as those of scheduled jobs, may have any characters. */

@@ -17,7 +17,7 @@ export function webhookFailed(message: string, cause?: unknown): MortiseError {
   return new MortiseError('channel_dispatch_failed', message, { status: 502, cause });
 }
 
-/** Methods that have no body, or that no client may send. */
+/** Methods without a body, and methods that `fetch` does not allow. */
 const withoutBody = ['GET', 'HEAD', 'CONNECT', 'TRACE', 'TRACK'];
 
 /** @throws channel_dispatch_failed */

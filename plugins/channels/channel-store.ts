@@ -29,7 +29,7 @@ interface StoreDeps {
   readonly audit: AuditService;
 }
 
-/** What a change of channels is for the audit trail; values are never part of it. */
+/** A change of channels for the audit trail, without values. */
 interface ChannelChange {
   readonly operation: 'replace' | 'set' | 'reveal';
   readonly names: readonly string[];
@@ -86,7 +86,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
     const { configSchema, defaults } = channel.facts;
     mapLeaves(body, configSchema, ({ path, value, isSecret }) => {
       if (!isSecret || value === null || typeof value === 'string') return;
-      throw channelError('invalid_channel_config', { message: `${path.join('.')} must be a text` });
+      throw channelError('invalid_channel_config', { message: `${path.join('.')} must be a string` });
     });
     const parsed = unmaskSecrets(body, config(name) ?? {}, { schema: configSchema, otherMasks });
     const [issue] = configSchema
@@ -172,7 +172,7 @@ export async function openChannels({ host, database, secrets, schemas, audit }: 
         { operation: 'replace', names: [...configs.keys()] },
         ctx,
         async (trx) => {
-          // Channels of plugins that are disabled at the moment are in no answer of the API: their rows stay.
+          // Rows of channels whose plugin is disabled are kept, because the API did not return them.
           await lockTable(database, 'agent.channels', trx);
           const gone = [...active.current.keys()].filter((name) => !configs.has(name));
           await table(trx).whereIn('name', gone).delete();
@@ -203,7 +203,7 @@ async function readChannels(
   );
 }
 
-/** The secrets of a channel by path. One that cannot be decrypted counts as empty: everything else must keep working. */
+/** The secrets of a channel by path. A secret that cannot be decrypted counts as empty, so that everything else works. */
 function unsealAll(
   name: string,
   stored: string | null,

@@ -9,7 +9,7 @@ interface Leaf {
   /** Names and list indexes from the root. */
   readonly path: readonly string[];
   readonly value: unknown;
-  /** It is, or is inside, a member with a sensitive name or one that the schema marks as `x-secret`. */
+  /** It is, or is inside, a member that has a sensitive name or that the schema marks with `x-secret`. */
   readonly isSecret: boolean;
 }
 
@@ -37,7 +37,7 @@ function schemaOf(container: unknown, name: string): ConfigSchema {
   return isJsonObject(schema) ? schema : undefined;
 }
 
-/** The configuration as the API shows it. A secret that is empty is shown as such. */
+/** The configuration as the API shows it. An empty secret stays empty. */
 export function maskSecrets(config: JsonObject, schema: ConfigSchema): JsonObject {
   return mapLeaves(config, schema, ({ value, isSecret }) => {
     if (!isSecret || value === '' || value === null) return value;
@@ -45,7 +45,7 @@ export function maskSecrets(config: JsonObject, schema: ConfigSchema): JsonObjec
   });
 }
 
-/** The configuration to store: masks that the API showed become the secrets that they stand for. */
+/** The configuration to store: masks that the API showed are replaced by their secrets. */
 export function unmaskSecrets(
   given: JsonObject,
   known: JsonObject,

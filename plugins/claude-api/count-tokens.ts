@@ -34,7 +34,7 @@ export function countTokensRoute(deps: ModelApiDeps): Route {
         ctx.setHeader('X-Mortise-Token-Source', 'provider');
         return counted;
       }
-      // Attachments count nothing, whether the model accepts them or not.
+      // Attachments are not counted, whether the model accepts them or not.
       const tokens = estimateInput(readMessages(asked.body, true), asked.body);
       ctx.setHeader('X-Mortise-Token-Source', 'estimate');
       return { body: { input_tokens: tokens } };

@@ -39,7 +39,7 @@ export const messagesApi: ModelApi = {
   readPassed: readPassedAnswer,
 };
 
-/** @throws invalid_json for a body that is no object, invalid_request without a model */
+/** @throws invalid_json for a body that is not an object, invalid_request without a model */
 function readRequest({ body }: Pick<RouteRequest, 'body'>): ApiRequest {
   if (!isJsonObject(body)) throw statelessError('invalid_json');
   const { model, stream } = body;

@@ -6,7 +6,7 @@ interface ReadAnswer {
   readonly usage: AnswerUsage;
 }
 
-/** Reads the copy of an answer that was passed through; undefined for an incomplete one, or one that calls tools. */
+/** Reads the copy of an answer that was passed through; undefined when it is incomplete or calls tools. */
 export function readPassedAnswer(passed: PassedAnswer): ReadAnswer | undefined {
   const objects = objectsOf(passed);
   return passed.streams ? readEvents(objects) : readWhole(objects[0]);

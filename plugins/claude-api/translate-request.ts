@@ -27,8 +27,8 @@ const understood: ReadonlySet<string> = new Set([
 /** @throws invalid_request, or provider_not_supported for attachments that the model does not accept */
 export function translateRequest(body: JsonObject, model: ResolvedModel): TranslatedRequest {
   const { capabilities, limits, settings, providerId } = model;
-  const { max_tokens: most, stop_sequences: stop } = body;
-  if (typeof most !== 'number' || !(most > 0)) {
+  const { max_tokens: maxTokens, stop_sequences: stop } = body;
+  if (typeof maxTokens !== 'number' || !(maxTokens > 0)) {
     throw invalidField('max_tokens must be greater than 0', 'max_tokens');
   }
   const ignored = Object.keys(body).filter((name) => !understood.has(name));
@@ -53,7 +53,7 @@ export function translateRequest(body: JsonObject, model: ResolvedModel): Transl
     settings,
     messages,
     stream: body.stream === true && capabilities.stream,
-    maxOutputTokens: Math.min(Math.ceil(most), limits.output ?? Number.POSITIVE_INFINITY),
+    maxOutputTokens: Math.min(Math.ceil(maxTokens), limits.output ?? Number.POSITIVE_INFINITY),
     ...(tools.length === 0 ? {} : { tools }),
     ...(choice === undefined || tools.length === 0 ? {} : { toolChoice: choice }),
     ...(parallel === undefined || tools.length === 0 ? {} : { parallelToolCalls: parallel }),

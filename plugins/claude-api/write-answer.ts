@@ -21,7 +21,7 @@ export function writeMessage({ blocks, ...end }: ModelAnswer, { apiRequest, esti
   };
 }
 
-/** The event stream of an answer, as it arrives. One that fails ends with an error event. */
+/** The event stream of an answer, as it arrives. A failed answer ends with an error event. */
 export async function* writeStream(
   events: AsyncIterable<GenerateEvent>,
   { apiRequest, estimatedInput, errorBody }: AnswerFacts,
@@ -55,7 +55,6 @@ export async function* writeStream(
 /** Keeps an event stream alive; clients ignore it. */
 export const ping = frame('ping', {});
 
-/** One event. */
 function frame(type: string, members: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 }
@@ -99,7 +98,7 @@ function writeBlock(block: AnswerBlock): readonly JsonObject[] {
   return block.kind === 'text' ? [{ type: 'text', text: block.text }] : [];
 }
 
-/** Ids of other providers are kept where Claude's clients accept them, so that a result finds its call. */
+/** Keeps the ids of other providers if Claude's clients accept them, so that results match their calls. */
 function callId(id: string): string {
   return /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : `toolu_${randomBytes(8).toString('hex')}`;
 }

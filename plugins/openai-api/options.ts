@@ -83,7 +83,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Adds the members of an object that have no effect to `ignored`: all but the one that is used. */
+/** Adds the members of an object that have no effect to `ignored`: all but `used`. */
 export function ignoreOthers(name: string, value: unknown, used: string, ignored: string[]): void {
   if (!isJsonObject(value)) return;
   for (const [member, one] of Object.entries(value)) {

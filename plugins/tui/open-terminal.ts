@@ -7,14 +7,14 @@ import { handleKey, type Key } from './session/handle-key.js';
 import { App } from './view/app.js';
 import { localeOf } from './words.js';
 
-/** The alternate screen with bracketed paste; and back again, with the cursor. */
+/** Switches to the alternate screen with bracketed paste, and back with the cursor shown. */
 const enter = '\u001b[?1049h\u001b[?2004h\u001b[H';
 const leave = '\u001b[?2004l\u001b[?25h\u001b[?1049l';
 const clear = '\u001b[2J\u001b[H';
-/** How long Esc may be the beginning of another key, milliseconds. */
-const escapeWaitsMs = 50;
+/** Milliseconds that Esc may be the beginning of another key. */
+const escapeTimeoutMs = 50;
 
-/** `mortise tui`: runs until the person quits; the terminal is then restored, also after an error. */
+/** `mortise tui`: runs until the user quits; the terminal is then restored, also after an error. */
 const openTerminal: ClientCommand = async (input, caller) => {
   const { stdin, stdout, env, signal } = caller;
   if (!stdin.isTTY || !stdout.isTTY || env.TERM === 'dumb') {
@@ -37,7 +37,7 @@ const openTerminal: ClientCommand = async (input, caller) => {
 
 export default openTerminal;
 
-/** Shows the UI until it ends. @returns what it failed with */
+/** Shows the UI until it ends. @returns the error with which it failed */
 async function show(input: CommandInput, caller: CommandCaller): Promise<unknown> {
   const { stdin, stdout, env, signal } = caller;
   const ended = Promise.withResolvers<unknown>();
@@ -83,7 +83,7 @@ async function show(input: CommandInput, caller: CommandCaller): Promise<unknown
   }
 }
 
-/** Switches to the alternate screen. @returns what switches back, once; it also runs when the process exits. */
+/** Switches to the alternate screen. @returns a function that switches back, once; it also runs when the process exits. */
 function takeTerminal({ stdin, stdout }: CommandCaller): () => void {
   let isTaken = true;
   const restore = (): void => {
@@ -98,7 +98,7 @@ function takeTerminal({ stdin, stdout }: CommandCaller): () => void {
   return restore;
 }
 
-/** Keys and pasted texts, one after the other. @returns what ends it */
+/** Reports keys and pasted texts in order. @returns a function that stops it */
 function readKeys(stdin: NodeJS.ReadStream, onKey: (key: Key) => void): () => void {
   let pasted: string | undefined;
   const listener = (text: string | undefined, key: ReadlineKey): void => {
@@ -111,7 +111,7 @@ function readKeys(stdin: NodeJS.ReadStream, onKey: (key: Key) => void): () => vo
     else onKey(keyOf(text, key));
   };
   // Only this member of an interface is read.
-  emitKeypressEvents(stdin, { escapeCodeTimeout: escapeWaitsMs } as unknown as Interface);
+  emitKeypressEvents(stdin, { escapeCodeTimeout: escapeTimeoutMs } as unknown as Interface);
   stdin.setRawMode(true);
   stdin.on('keypress', listener);
   stdin.resume();

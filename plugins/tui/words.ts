@@ -1,4 +1,4 @@
-/** The languages of the UI. Errors of the server stay in its own. */
+/** The languages of the UI. Errors of the server are not translated. */
 const locales = ['en-US', 'zh-CN'] as const;
 export type Locale = (typeof locales)[number];
 
@@ -32,7 +32,7 @@ const english = {
   user: 'User',
   channel: 'Channel',
   language: 'Language',
-  refreshed: 'Loaded again.',
+  refreshed: 'Reloaded.',
   model: 'Model',
   mode: 'Prompt mode',
   collaboration: 'Collaboration mode',
@@ -49,20 +49,20 @@ const english = {
   commandHistory: 'open a chat',
   commandModel: 'choose the model',
   commandMode: 'change the prompt mode',
-  commandRefresh: 'load chats and messages again',
+  commandRefresh: 'reload chats and messages',
   commandSettings: 'address, key, user, channel, language',
   commandPrompts: 'send a template of prompts/<name>.md',
   commandDelete: 'delete this chat',
   commandHelp: 'show this page',
   commandExit: 'quit',
   deleted: 'The chat is deleted.',
-  confirmDelete: 'The chat and its messages would be gone for good.',
+  confirmDelete: 'The chat and its messages will be deleted permanently.',
   confirmDeleteHint: 'Enter /delete once more to delete it.',
   keySend: 'send · new line',
   keyScroll: 'scroll the transcript',
   keyRecall: 'earlier inputs',
   keyCancel: 'cancel the running turn',
-  keyResults: 'results of tools: all lines or few',
+  keyResults: 'tool results: all lines or few',
   keyMode: 'prompt mode · collaboration mode',
   keyQuit: 'quit',
 } as const;

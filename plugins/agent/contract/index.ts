@@ -8,7 +8,7 @@ export * from './turn-frames.js';
 export * from './turn-pipe.js';
 export * from './turns.js';
 
-/** A turn asked people a question, or no longer waits for the answer. */
+/** A turn asked the user a question, or no longer waits for the answer. */
 export interface InputRequestChange {
   readonly sessionKey: string;
   readonly turnId: string;
@@ -31,7 +31,7 @@ export interface CompletedTask {
   readonly correlationId: string;
 }
 
-/** The result of a tool that takes several items: that of the only one, or all of them with their texts as one. */
+/** The result of a tool that takes several items: the only one unchanged, or all of them with their texts joined. */
 export function batchResult(results: readonly { readonly text: string }[], separator = '\n\n'): object {
   const [only] = results;
   if (only && results.length === 1) return only;

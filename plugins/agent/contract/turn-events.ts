@@ -1,6 +1,6 @@
 import type { TurnEvent } from './turn.js';
 
-/** Code points of a delta where the provider does not cut the text. */
+/** Code points of a delta when the provider does not stream. */
 const deltaSize = 12;
 
 /** Events in their stored form: adjacent deltas of one step are merged. */
@@ -19,7 +19,7 @@ export class EventLog {
   }
 }
 
-/** Events for a caller that receives them all at once: every text in deltas of twelve code points. */
+/** Events of a response that is not streamed: every text in deltas of twelve code points. */
 export function cutDeltas(events: readonly TurnEvent[]): readonly TurnEvent[] {
   const log = new EventLog();
   for (const event of events) log.add(event);

@@ -25,7 +25,7 @@ export class TurnPipe {
     this.#wakeReader?.();
   }
 
-  /** The reader is gone: later events are dropped. */
+  /** The reader has disconnected: later events are dropped. */
   leave(): void {
     this.#left = true;
     this.#release();

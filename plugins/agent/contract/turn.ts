@@ -17,7 +17,7 @@ export interface TurnRequest {
   readonly runtimeTools?: Readonly<Record<string, unknown>> | undefined;
   /** Step limit of this turn; only values below the configured one have an effect. */
   readonly maxSteps?: number | undefined;
-  /** Adds what the model was sent to the last event. */
+  /** Adds the model's request to the last event. */
   readonly debug?: boolean | undefined;
   /** The prompt as it was built for the checks; the turn builds it again when its request or its chat has changed. */
   readonly prompt?: PreparedPrompt | undefined;
@@ -31,11 +31,11 @@ export interface TurnRequest {
   readonly dispatch?:
     | {
         readonly config?: Readonly<Record<string, unknown>>;
-        /** The same for every repeat of one send; the turn's id when absent. */
+        /** The same for every retry of one send; the turn's id when absent. */
         readonly deliveryId?: string;
       }
     | undefined;
-  /** Epoch milliseconds until which the turn waits for its session, all queues together; 0 = it does not wait. */
+  /** Epoch milliseconds until which the turn waits for its session, across all queues; 0 = it does not wait. */
   readonly waitUntil: number;
 }
 

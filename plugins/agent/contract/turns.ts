@@ -57,7 +57,7 @@ export type TurnAnswer =
 
 /** The service `turns`: submits agent turns for every entry point. */
 export interface TurnService {
-  /** Whether the input is a command such as `/new`, which starts no turn, passes no gate and does not wait. */
+  /** Whether the input is a command such as `/new`, which starts no turn, bypasses the gate and does not wait. */
   isCommand(input: readonly NewMessage[]): boolean;
   /** Runs a command. @returns the reply. */
   runCommand(session: SessionRef): Promise<string>;
@@ -81,11 +81,11 @@ export interface TurnService {
 /** Parameters of a system prompt, as a caller wrote them. */
 export interface LayerQuery {
   readonly promptMode?: string | undefined;
-  /** `review`, `compact` or `memory`; in the codex mode alone. */
+  /** `review`, `compact` or `memory`; in the codex mode only. */
   readonly taskCommand?: string | undefined;
   readonly collaborationMode?: string | undefined;
   readonly collaborationEvent?: string | undefined;
-  /** The meta is that of this session's newest chat. */
+  /** Uses the meta of this session's newest chat. */
   readonly sessionId?: string | undefined;
 }
 

@@ -28,13 +28,13 @@ describe('the end of an answer', () => {
     }
 
     const cut: readonly [string, readonly GenerateEvent[], object][] = [
-      ['that was streamed', [delta('half an ans')], {}],
-      ['that came at once', [delta('half an ans')], { stream: false }],
-      ['that calls tools', [calls, usage], {}],
-      ['that says nothing', [], {}],
+      ['streamed text', [delta('half an ans')], {}],
+      ['text in one piece', [delta('half an ans')], { stream: false }],
+      ['tool calls', [calls, usage], {}],
+      ['no output', [], {}],
     ];
     for (const [which, events, capabilities] of cut) {
-      it(`needs a done event: one ${which} and ends without it has failed`, async () => {
+      it(`needs a done event: ${which} without one fails`, async () => {
         await answering(events, capabilities);
         expect(await errorOf(await gateway.process('hi'))).to.deep.equal({
           status: 502,
@@ -46,7 +46,7 @@ describe('the end of an answer', () => {
       });
     }
 
-    it('is its done event: of later events only the usage counts', async () => {
+    it('is its done event: after it only the usage counts', async () => {
       await answering([delta('all'), done, delta(' and more'), calls, usage, { type: 'done', responseId: 'r2' }]);
       const events = await eventsOf(await gateway.process('hi', { stream: true }));
       expect(events.flatMap((event) => (event as { delta?: string }).delta ?? [])).to.deep.equal(['all']);

@@ -3,7 +3,7 @@ import type { GenerateEvent, GenerateRequest, ModelFacts } from 'mortise/sdk';
 import { contributing, eachDatabase, type TestPlugin } from 'mortise/sdk/testing';
 import { type Gateway, openGateway, promptSource } from './gateway.js';
 
-/** 1,350 tokens for what is sent: nine tenths of what the answer leaves. */
+/** 1,350 tokens to send: nine tenths of the context less the output. */
 const models: readonly ModelFacts[] = [{ id: 'one', context: 2_000, output: 500 }];
 const capabilities = { stream: true, toolCall: false, attachments: false, reasoning: false };
 interface ShownEvent {
@@ -151,7 +151,7 @@ eachDatabase((engine) => {
       expect(summaries()[0]?.maxOutputTokens).to.equal(337);
     });
 
-    it('goes on from the reply to /compact in codex mode, and only there', async () => {
+    it('continues from the reply to /compact, in codex mode only', async () => {
       await start();
       await ask('a');
       await ask('/compact');

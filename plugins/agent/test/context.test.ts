@@ -26,7 +26,7 @@ function row(turnId: string | null, role: StoredMessage['role'], content: string
   return { ...facts, turnId, role, content, ...more } satisfies StoredMessage;
 }
 
-/** A turn of about this many tokens: 4 characters each, half of them asked and half answered. */
+/** A turn of about this many tokens: 4 characters each, half in the question and half in the answer. */
 function turnOf(name: string, tokens: number): StoredMessage[] {
   const half = 'abcd '.repeat(tokens / 2).trim();
   return [row(name, 'user', half), row(name, 'assistant', half)];
@@ -57,7 +57,7 @@ describe('the rows that were not read', () => {
     expect(context([...turns, asked], { omitted: 3 })[0]?.content).to.equal('Earlier conversation omitted (4 turns).');
   });
 
-  it('are those beyond the context of the model, or beyond what is summarised; without compaction all are read', () => {
+  it("exceed the model's context, or twice that with summaries; without compaction all are read", () => {
     const { budget, sizeOf } = historyLimit({ context: 400, output: 100 }, 'window');
     expect(budget).to.equal(270);
     expect(sizeOf(row('a', 'tool', 'abcd '.repeat(1_000)))).to.equal(100);
@@ -91,15 +91,15 @@ describe('the context of a long chat', () => {
     expect(context(rows)).to.have.length(5);
   });
 
-  it('contains the newest turns that fit, and the number of those left out', () => {
-    // 400 to read less 100 to write, nine tenths of it, less the question's two: 268 for the turns before it.
+  it('contains the newest turns that fit, and the number of omitted ones', () => {
+    // A context of 400 less an output of 100, nine tenths of it, less 2 for the question: 268 for earlier turns.
     const rows = [...turnOf('a', 20), ...turnOf('b', 100), ...turnOf('c', 100), ...turnOf('d', 60), asked];
     const messages = context(rows);
     expect(messages[0]).to.deep.equal({ role: 'system', content: 'Earlier conversation omitted (1 turns).' });
     expect(messages.map(({ role }) => role).join(' ')).to.equal(
       'system user assistant user assistant user assistant user',
     );
-    // One larger turn in the way ends it: what is before it would be a gap.
+    // A turn that does not fit ends the selection: older turns would leave a gap.
     const larger = [...turnOf('a', 20), ...turnOf('b', 200), ...turnOf('c', 100), ...turnOf('d', 60), asked];
     expect(context(larger)[0]?.content).to.equal('Earlier conversation omitted (2 turns).');
   });

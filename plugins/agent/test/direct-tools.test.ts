@@ -89,7 +89,7 @@ describe('direct tool calls', () => {
     const named = (tool: unknown) => ({ biz_params: { tool } });
     const refusal = async (extra: object) => errorOf(await gateway.process('x', extra));
 
-    it('run at once, without a model, and are stored like any round', async () => {
+    it('run without a model, and are stored like any round', async () => {
       const events = (await eventsOf(
         await gateway.process('x', { shell: [{ command: 'echo hi' }], stream: true }),
       )) as { type: string; delta?: string; meta?: object }[];
@@ -199,7 +199,7 @@ describe('direct tool calls', () => {
       expect(await (await gateway.host.fetch('/chats?user_id=u1')).json()).to.deep.equal([]);
     });
 
-    it('are refused and audited when they were switched off', async () => {
+    it('are refused and audited when the tool is disabled', async () => {
       for (const extra of [{ edit: [{}] }, named({ name: 'edit' })]) {
         expect(await refusal(extra)).to.deep.equal({
           status: 403,
@@ -217,7 +217,7 @@ describe('direct tool calls', () => {
       await until('the audit row', audited, 10_000);
     });
 
-    it('answer with the error, and leave a failed turn', async () => {
+    it('return the error, and store a failed turn', async () => {
       expect(await refusal({ refuses: {} })).to.deep.equal({
         status: 409,
         code: 'tool_conflict',

@@ -67,7 +67,7 @@ describe('tools that a model is offered', () => {
       ]);
     });
 
-    it('leave out tools that were switched off', async () => {
+    it('do not include disabled tools', async () => {
       const script = (call: number) => (call === 1 ? asksFor([['c', 'off', '{}']]) : says('ok'));
       const gateway = await start(script, {
         env: { MORTISE_DISABLED_TOOLS: 'off' },
@@ -92,7 +92,7 @@ describe('tools that a model is offered', () => {
       expect(second).to.include({ error_code: 'EXECUTION_ERROR', code: 'RATE_LIMITED' });
     });
 
-    it('finish what they have committed to, although their turn was cancelled', async () => {
+    it('finish a committed call although the turn was cancelled', async () => {
       let finish: () => void = () => undefined;
       const finished = new Promise<void>((resolve) => {
         finish = resolve;
@@ -118,7 +118,7 @@ describe('tools that a model is offered', () => {
       expect(gateway.model.requests).to.have.length(1);
     });
 
-    it('may be called identically five times in a row, and no more, while many steps are left', async () => {
+    it('may be called identically at most five times in a row while many steps are left', async () => {
       const same = (call: number) => asksFor([[`c${call}`, 'same', '{ "text": "x" }']]);
       const extra = [fakeTool('same', () => ({ always: true }))];
       const long = await start(same, { env: { MORTISE_AGENT_MAX_STEPS: '11' }, extra });
@@ -128,7 +128,7 @@ describe('tools that a model is offered', () => {
         details: { tool: 'same' },
       });
       expect(long.model.requests).to.have.length(5);
-      // Where the step limit is near, it ends the turn with words for people.
+      // A step limit that is near ends the turn instead, with a readable answer.
       expect(await errorOf(await long.process('go', { biz_params: { max_steps: 10 } }))).to.include({
         code: 'agent_step_limit',
       });

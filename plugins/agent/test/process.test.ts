@@ -61,7 +61,7 @@ describe('POST /agent/process', () => {
       });
     });
 
-    it('refuses names that a database would store as others', async () => {
+    it('refuses names with lone surrogates', async () => {
       for (const member of ['session_id', 'user_id']) {
         expect(await errorOf(await gateway.process('hi', { [member]: '\udc00y' }))).to.include({
           status: 400,

@@ -50,7 +50,7 @@ describe('names and arguments of models', () => {
     expect(normaliseItems('view', { items: 7 })).to.deep.equal({ items: 7 });
   });
 
-  it('have no time limit that is no number', () => {
+  it('lose a time limit that is not a number', () => {
     const items = [{ command: 'a', timeout_seconds: '30' }, { command: 'b', timeout_seconds: 3 }, 7];
     expect(withUsableLimits('shell', { items })).to.deep.equal({
       items: [{ command: 'a' }, { command: 'b', timeout_seconds: 3 }, 7],

@@ -82,7 +82,7 @@ describe('the tools of a turn', () => {
       return { call: find('tool_call')?.tool_call, result: find('tool_result')?.tool_result };
     };
 
-    it('depend on the prompt mode, and not on what was disabled or is built on it', async () => {
+    it('depend on the prompt mode, without disabled tools and tools built on them', async () => {
       const every = ['browser', 'click', 'open', 'screenshot', 'search', 'shell', 'view'];
       expect(await offered({})).to.deep.equal(every);
       expect(await offered({ biz_params: { prompt_mode: 'codex' } })).to.deep.equal([...every, 'exec_command'].sort());
@@ -172,7 +172,7 @@ describe('the tools of a turn', () => {
       await until('the audit row', audited, 10_000);
     });
 
-    it('show unreadable arguments in the event, and the turn goes on', async () => {
+    it('show unreadable arguments in the event, and the turn continues', async () => {
       const { call, result } = await called('shell', 'not json');
       expect((call as { input: object }).input).to.have.keys('raw_arguments', 'parse_error');
       expect(result).to.include({ ok: false });

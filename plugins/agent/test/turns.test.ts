@@ -46,7 +46,7 @@ describe('agent turns', () => {
       expect(events.flatMap(({ delta }) => delta ?? [])).to.deep.equal(['Hel', 'lo ', 'world']);
     });
 
-    it('sends each delta at once', async () => {
+    it('sends each delta immediately', async () => {
       let go: () => void = () => undefined;
       const held = new Promise<void>((resolve) => {
         go = resolve;
@@ -199,7 +199,7 @@ describe('agent turns', () => {
       ]);
     });
 
-    it('ends a turn that makes the same call again and again', async () => {
+    it('ends a turn that repeats the same call', async () => {
       const gateway = await start((_, call) => asksFor([[`c${call}`, 'same', '{ "text": "x" }']]), {
         extra: [fakeTool('same', () => ({ always: true }))],
       });
@@ -408,7 +408,7 @@ describe('agent turns', () => {
       expect(ticks).to.be.at.least(5);
     });
 
-    it('has no time limit when it is set to 0', async () => {
+    it('has no time limit when the setting is 0', async () => {
       const gateway = await start((_, __, signal) => slowly(100, ['in the end'], signal), {
         env: { MORTISE_AGENT_TURN_TIMEOUT_SECONDS: '0' },
       });
@@ -482,7 +482,7 @@ describe('agent turns', () => {
       expect((await turnsOf(gateway.host)).map(({ status }) => status)).to.deep.equal(['completed', 'completed']);
     });
 
-    it('answers what the gate refuses or puts aside, and writes nothing of it', async () => {
+    it('reports that the gate refused or put aside a message, and writes nothing', async () => {
       let decision = { action: 'drop', reason: 'override=drop_actor' };
       const gateway = await start(() => says('never'), { extra: [fakeGate(() => decision)] });
       const dropped = await gateway.process('hi', { stream: true }, { 'idempotency-key': 'k' });
@@ -537,7 +537,7 @@ describe('agent turns', () => {
     });
 
     it('reports the failure of a turn without a caller, without its text', async () => {
-      // biome-ignore lint/correctness/useYield: it fails before it has anything to say
+      // biome-ignore lint/correctness/useYield: it fails before its first output
       const script: ModelScript = async function* () {
         throw new MortiseError('llm_refused', 'canary of the model', { status: 400 });
       };

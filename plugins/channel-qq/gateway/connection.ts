@@ -20,7 +20,7 @@ interface ConnectionOptions {
   readonly ready: () => void;
   /** An event arrived. It counts as received once the promise is fulfilled; a rejection ends the connection. */
   readonly receive: (name: string, envelope: JsonObject) => Promise<void>;
-  /** A frame was not understood, and was ignored. */
+  /** A malformed frame was ignored. */
   readonly malformed: () => void;
 }
 
@@ -181,7 +181,7 @@ class Connection {
   }
 
   async #dispatch(envelope: JsonObject, socket: OutboundSocket): Promise<void> {
-    // Events after one that could not be stored are sent again after a resume.
+    // QQ sends events after a failed one again once the session is resumed.
     if (this.#end) return;
     const { t: name, s: sequence, d } = envelope;
     try {

@@ -46,7 +46,7 @@ export class GatewaySupervisor {
   #heldElsewhere = false;
   #stopped = false;
   #checking: Promise<void> = Promise.resolve();
-  /** Leaves the call that opens a connection: its time limit is not that of the connection. */
+  /** Detaches the connection from the call that opens it, whose time limit does not apply. */
   readonly #detached = AsyncLocalStorage.snapshot();
 
   constructor(deps: SupervisorDeps) {
@@ -139,7 +139,7 @@ export class GatewaySupervisor {
   }
 }
 
-/** `GET /channels/qq/state`: of the process that answers. */
+/** `GET /channels/qq/state`, for the responding process. */
 export function stateRoute(supervisor: GatewaySupervisor): Route {
   return {
     handle(_, { principal }) {

@@ -19,7 +19,7 @@ export interface WorkerDeps {
   readonly receive: (name: string, envelope: JsonObject) => Promise<void>;
 }
 
-/** What the state endpoint shows of a connection. Times are ISO 8601; texts are empty before the first event. */
+/** The connection as the state endpoint shows it. Times are ISO 8601, and empty before the first event. */
 export interface WorkerState {
   connected: boolean;
   intents: number;
@@ -49,7 +49,7 @@ export async function runWorker(
     if (signal.aborted) return;
     resume = 'resume' in end ? end.resume : resume;
     Object.assign(state, { last_error: end.reason, last_error_at: new Date().toISOString() });
-    deps.log.warn({ reason: end.reason }, 'the connection to QQ ended; it is opened again');
+    deps.log.warn({ reason: end.reason }, 'the connection to QQ ended and will be reopened');
     const isRefused = end.kind === 'invalid_session' || end.kind === 'intents_refused';
     if (isRefused && !end.wasReady && intents === undefined && state.intents_source === 'default') {
       Object.assign(state, { intents: fallbackIntents, intents_source: 'fallback' });
@@ -62,7 +62,7 @@ export async function runWorker(
   }
 }
 
-/** A connection that could not be opened; the session stays known. */
+/** A connection that could not be opened; the session can still be resumed. */
 function failureOf(error: unknown): { kind: 'failed'; reason: string; wasReady: false } {
   const reason = isCodedError(error) ? error.message : 'the gateway of QQ could not be reached';
   return { kind: 'failed', reason, wasReady: false };
@@ -98,7 +98,7 @@ async function connect(
   return end;
 }
 
-/** The address that QQ names for websockets; encrypted unless the API itself is not. */
+/** The websocket address that QQ returns; it must be encrypted unless the API itself is not. */
 async function gatewayUrl(
   { fetch, tokens }: Pick<WorkerDeps, 'fetch' | 'tokens'>,
   account: QqAccount,
@@ -114,6 +114,6 @@ async function gatewayUrl(
   if (answer.status < 200 || answer.status > 299) throw sendFailed(refusalText(api, answer));
   const named = typeof answer.body.url === 'string' ? URL.parse(answer.body.url) : null;
   const allowed = apiBase.protocol === 'https:' ? ['wss:'] : ['ws:', 'wss:'];
-  if (!named || !allowed.includes(named.protocol)) throw sendFailed('qq gateway API named no address of a websocket');
+  if (!named || !allowed.includes(named.protocol)) throw sendFailed('qq gateway API returned no websocket address');
   return named;
 }

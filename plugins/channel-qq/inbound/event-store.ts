@@ -18,7 +18,7 @@ interface StoreDeps {
 }
 
 /**
- * The rows of received events, and their only statements. `received` and `running` rows belong to a process, which
+ * All statements on the rows of received events. `received` and `running` rows belong to a process, which
  * finishes them; the rows of a dead process are taken over.
  */
 export class EventStore {

@@ -30,8 +30,8 @@ const validation = 13;
 const acknowledged: RouteResponse = { body: { op: 12 } };
 
 /**
- * `POST /channels/qq/inbound`. An event that QQ signed is stored and acknowledged at once, since QQ repeats events that are not
- * answered within three seconds; others are answered with the reply.
+ * `POST /channels/qq/inbound`. An event that QQ signed is stored and acknowledged immediately, because QQ repeats events that are
+ * not answered within three seconds; others are answered with the reply.
  */
 export function inboundRoute({ inbox, http, config, now, refused }: RouteDeps): Route {
   return {

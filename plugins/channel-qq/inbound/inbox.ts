@@ -14,17 +14,17 @@ interface InboxDeps {
   readonly log: Logger;
   /** Aborted when the plugin is being stopped. */
   readonly signal: AbortSignal;
-  /** Sends a text that no turn sends: the answer to a command, or the stored answer of a turn that was cut off. */
+  /** Sends a text outside of a turn: the answer to a command, or the stored answer of an interrupted turn. */
   readonly reply: (event: QqEvent, text: string, deliveryId: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** The outcome of an event for a caller who waits for it. */
+/** The outcome of an event for a waiting caller. */
 export type EventAnswer = TurnAnswer | { readonly kind: 'command'; readonly reply: string };
 
-/** Milliseconds before each further attempt of an event whose session or platform was busy. */
-const waitsMs = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
+/** Milliseconds before each retry of an event whose session or platform was busy. */
+const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 /** Transient failures without a `Retry-After`. */
-const passingCodes = ['turn_in_progress', 'store_error', 'session_fenced', 'queue_full'];
+const transientCodes = ['turn_in_progress', 'store_error', 'session_fenced', 'queue_full'];
 
 /** Received events that wait for their turn. Each has a row, so it survives a crash. */
 export class Inbox {
@@ -34,7 +34,7 @@ export class Inbox {
   readonly #tails = new Map<string, Promise<void>>();
   readonly #held = new Set<string>();
   #draining = false;
-  /** Leaves the call that brings an event: its time limit is not that of the turn. */
+  /** Detaches the turn from the call that delivers its event, whose time limit does not apply. */
   readonly #detached = AsyncLocalStorage.snapshot();
 
   constructor(deps: InboxDeps) {
@@ -48,7 +48,7 @@ export class Inbox {
     return stored;
   }
 
-  /** Runs the turn of an accepted event for a caller who waits. */
+  /** Runs the turn of an accepted event for a waiting caller. */
   async answer(event: StoredEvent, ctx: CallContext, port: ReplyPort): Promise<EventAnswer> {
     const { store } = this.#deps;
     try {
@@ -85,7 +85,7 @@ export class Inbox {
     }
   }
 
-  /** Resolves when all background runs have ended. One that fails from now on is released: the shutdown may be the cause. */
+  /** Resolves when all background runs have ended. An event that fails from now on is released, because the shutdown may be the cause. */
   async drain(): Promise<void> {
     this.#draining = true;
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
@@ -102,7 +102,7 @@ export class Inbox {
     const { signal } = this.#stopping;
     try {
       await store.start(event.key);
-      const answer = signal.aborted ? undefined : await this.#runPatiently(event, signal);
+      const answer = signal.aborted ? undefined : await this.#runWithRetries(event, signal);
       const failure = answer && failureOf(answer);
       if (!answer || (failure && this.#isEnding())) {
         await store.release(event.key);
@@ -122,18 +122,18 @@ export class Inbox {
     return this.#draining || this.#deps.signal.aborted;
   }
 
-  async #runPatiently(event: StoredEvent, signal: AbortSignal): Promise<EventAnswer> {
-    for (const waitMs of waitsMs) {
+  async #runWithRetries(event: StoredEvent, signal: AbortSignal): Promise<EventAnswer> {
+    for (const waitMs of retryDelaysMs) {
       const answer = await this.#attempt(event, signal);
       const failure = failureOf(answer);
-      if (!failure || !isPassing(failure) || this.#isEnding()) return answer;
+      if (!failure || !isTransient(failure) || this.#isEnding()) return answer;
       await sleep(waitMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return answer;
     }
     return this.#attempt(event, signal);
   }
 
-  /** A turn; the answer of one that completed in a process that died before it could be sent. */
+  /** Runs the turn, or sends its stored answer when it completed in a process that died before sending it. */
   async #attempt(event: StoredEvent, signal: AbortSignal): Promise<EventAnswer> {
     try {
       const answer = await this.#run(event, backgroundCall(event, this.#deps.log, signal));
@@ -206,6 +206,6 @@ function endOf(answer: EventAnswer): EventEnd {
   return failureOf(answer) ? 'failed' : 'done';
 }
 
-function isPassing({ code, retryAfterSeconds }: TurnFailure): boolean {
-  return retryAfterSeconds !== undefined || passingCodes.includes(code);
+function isTransient({ code, retryAfterSeconds }: TurnFailure): boolean {
+  return retryAfterSeconds !== undefined || transientCodes.includes(code);
 }

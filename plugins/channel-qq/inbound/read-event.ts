@@ -4,9 +4,9 @@ import { isJsonObject, type JsonObject } from 'mortise/sdk';
 import { qqError } from '../errors.js';
 import { type TargetType, textOf } from '../qq-config.js';
 
-/** A message of a person, as a turn needs it. */
+/** A user's message, as a turn needs it. */
 export interface QqEvent {
-  /** Identifies repeated deliveries; undefined when QQ named none. */
+  /** Identifies repeated deliveries; undefined when QQ sent none. */
   readonly id: string | undefined;
   readonly userId: string;
   readonly sessionId: string;
@@ -42,7 +42,7 @@ const typesOfMessages: Readonly<Record<string, TargetType>> = {
   channel: 'guild',
 };
 
-/** Whether an event of this name is a message. Others arrive too, such as that a bot was added to a group. */
+/** Whether an event of this name is a message. QQ also sends others, for example when a bot is added to a group. */
 export function isMessageEvent(name: string): boolean {
   return Object.hasOwn(typesOfEvents, name.toUpperCase());
 }
@@ -120,7 +120,7 @@ function checkName(member: string, value: string, limit: number): void {
   if (rule !== undefined) throw qqError('invalid_qq_event', { message: `qq event: ${member} ${rule}` });
 }
 
-/** The key of a row: ids of QQ have any length. */
+/** The key of a row: a hash, because QQ does not limit the length of its ids. */
 export function keyOfEvent(id: string): string {
   return createHash('sha256').update(id).digest('hex');
 }

@@ -7,7 +7,7 @@ const seedBytes = 32;
 /** How far the time of a signature may be from now, seconds. */
 const maxAgeSeconds = 300;
 
-/** The bot's key: the seed is the bytes of its secret, repeated to 32 bytes and cut. */
+/** The bot's key: its seed is the bot's secret, repeated and cut to 32 bytes. */
 function keyOf(clientSecret: string): KeyObject {
   const secret = Buffer.from(clientSecret);
   const seed = Buffer.alloc(seedBytes);

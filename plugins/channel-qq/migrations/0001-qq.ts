@@ -1,6 +1,6 @@
 import type { Migration } from 'mortise/sdk';
 
-/** Received events, by which duplicates are recognised, and the counters of sent messages. */
+/** Received events, for the detection of duplicates, and the counters of sent messages. */
 export const qqTables: Migration = {
   name: '0001-qq',
   async up(schema) {

@@ -55,7 +55,7 @@ eachDatabase((engine) => {
     const answered = (id: string) =>
       until(`the answer to ${id}`, () => platform.messages.some(({ body }) => body.msg_id === id));
 
-    it('identifies, answers messages, and says so in its state', async () => {
+    it('identifies, answers messages, and reports both in its state', async () => {
       await connect();
       expect(platform.framesOf(2)).to.deep.equal([
         { op: 2, d: { token: 'QQBot token-1', intents: defaultIntents, shard: [0, 1] } },
@@ -119,7 +119,7 @@ eachDatabase((engine) => {
       expect((await state()).last_error).to.equal('QQ did not acknowledge a heartbeat');
     });
 
-    it('reconnects when it is asked to, and identifies anew when its session is unknown', async () => {
+    it('reconnects on request, and identifies again when its session is unknown', async () => {
       await connect();
       platform.send({ op: 7 });
       await connected(2);
@@ -175,7 +175,7 @@ eachDatabase((engine) => {
       expect((await state()).last_error).to.equal('QQ sent a malformed frame');
     });
 
-    it('tries again while the platform is silent or broken', async () => {
+    it('reconnects while the platform is silent or broken', async () => {
       platform.script.token.push(status(400));
       platform.script.gateway.push(status(400), (response) => void response.end('{"url":"http://x/"}'));
       platform.greets = false;
@@ -190,7 +190,7 @@ eachDatabase((engine) => {
       await until('a connection', async () => (await state()).connected === true);
     });
 
-    it('connects anew when the configuration changes', async () => {
+    it('reconnects when the configuration changes', async () => {
       await connect();
       const other = await new FakeQq().open();
       await configure({ ...other.config, inbound_enabled: true });
@@ -219,7 +219,7 @@ describe('the websocket of QQ on several replicas', () => {
       await until('the first', async () => (await stateOf(first)).connected === true);
       const second = await createTestHost({ plugins, database });
       hosts.push(second);
-      await until('the second to know', async () => (await stateOf(second)).held_elsewhere === true);
+      await until('the state of the second replica', async () => (await stateOf(second)).held_elsewhere === true);
       expect(await stateOf(second)).to.include({ configured: true, running: false });
       expect(platform.connections).to.have.length(1);
     } finally {

@@ -85,7 +85,7 @@ describe('an event of QQ', () => {
     });
   });
 
-  it('is ignored or refused when there is nobody or nothing to answer', () => {
+  it('is ignored or refused without a sender or a text to answer', () => {
     expect(read(c2c('m', ' \u0000 '))).to.equal('empty_text');
     expect(read(c2c('m', 'x', { author: { id: 'B', bot: true } }))).to.equal('bot_author');
     for (const [envelope, message] of [
@@ -148,14 +148,14 @@ eachDatabase((engine) => {
       expect(await bodyOf(await postSigned({ op: 13, d }))).to.have.property('signature', expected);
     });
 
-    it('signs no text that could pass for an event', async () => {
+    it('signs no text that could be a valid event', async () => {
       for (const d of [{ plain_token: '{"op":0}', event_ts: '1' }, { plain_token: 'x', event_ts: '1{' }, {}, null]) {
         const response = await host.post('/channels/qq/inbound', { op: 13, d });
         expect(await codeOf(response)).to.deep.equal([400, 'invalid_qq_event']);
       }
     });
 
-    it('A62: refuses a signed event of which a byte was changed, an old one and one of another bot', async () => {
+    it('A62: refuses a signed event with a changed byte, an old event and an event of another bot', async () => {
       const { text, headers } = signed(c2c(nextId(), 'hello'));
       for (const request of [
         post(text.replace('hello', 'hellp'), headers),
@@ -169,7 +169,7 @@ eachDatabase((engine) => {
       expect(platform.messages).to.deep.equal([]);
     });
 
-    it('A63: answers an unsigned event of this machine with the reply, and a repeated one once', async () => {
+    it('A63: answers an unsigned event from this machine with the reply, and a repeated event once', async () => {
       const event = c2c('m-local', 'hello');
       const response = await host.post('/channels/qq/inbound', event);
       const answer = await bodyOf(response);
@@ -187,7 +187,7 @@ eachDatabase((engine) => {
       expect(reasons.filter((reason) => reason === 'duplicate')).to.have.length(1);
     });
 
-    it('answers who says the same twice, with an id and without', async () => {
+    it('answers the same text sent twice, with different ids and without ids', async () => {
       for (const id of [nextId(), nextId(), undefined, undefined]) {
         const answer = await bodyOf(await host.post('/channels/qq/inbound', c2c(id, 'ok')));
         expect(answer)
@@ -197,12 +197,12 @@ eachDatabase((engine) => {
       expect(platform.messages).to.have.length(4);
     });
 
-    it('acknowledges a signed event at once and answers it once, whether QQ repeats it or not', async () => {
+    it('acknowledges a signed event immediately and answers it once, even if QQ repeats it', async () => {
       const event = c2c(nextId(), 'signed');
       for (let repeat = 0; repeat < 3; repeat += 1) {
         expect(await bodyOf(await postSigned(event))).to.deep.equal({ op: 12 });
       }
-      // The next message of the session is answered after all that came before it.
+      // The next message of the session is answered after all earlier ones.
       await postSigned(c2c(nextId(), 'next'));
       await until('the answer', () => platform.messages.some(({ body }) => String(body.content).includes('next')));
       expect(platform.messages.filter(({ body }) => body.msg_id === event.d.id)).to.have.length(1);
@@ -242,7 +242,7 @@ eachDatabase((engine) => {
       expect(platform.messages.map(({ body }) => body.content)).to.deep.equal([reply]);
     });
 
-    it('acknowledges signed events that are no messages, and says why others are not accepted', async () => {
+    it('acknowledges signed events that are not messages, and reports why others are not accepted', async () => {
       expect(await bodyOf(await postSigned({ op: 0, t: 'GROUP_ADD_ROBOT', d: {} }))).to.deep.equal({ op: 12 });
       expect(await bodyOf(await postSigned(c2c(nextId(), ' ')))).to.deep.equal({ op: 12 });
       const answer = await host.post('/channels/qq/inbound', c2c(nextId(), ' '));
@@ -258,16 +258,16 @@ eachDatabase((engine) => {
       expect(platform.messages).to.deep.equal([]);
     });
 
-    it('reports a failure to a caller who waits, who may then repeat the event', async () => {
+    it('reports a failure to a waiting caller, which may then repeat the event', async () => {
       const event = c2c(nextId(), 'fails');
       platform.script.message.push(status(500), status(500));
       const failed = await host.post('/channels/qq/inbound', event);
       expect(await codeOf(failed)).to.deep.equal([502, 'channel_dispatch_failed']);
-      // The turn is complete: a repeat would answer twice.
+      // The turn is complete: repeating it would answer twice.
       expect(await bodyOf(await host.post('/channels/qq/inbound', event))).to.include({ reason: 'duplicate' });
     });
 
-    it('takes unsigned events of forwarded requests and with a required signature from nobody', async () => {
+    it('refuses unsigned events of forwarded requests, and all unsigned events when signatures are required', async () => {
       const text = JSON.stringify(c2c(nextId(), 'x'));
       expect(await codeOf(await post(text, { 'x-forwarded-for': '10.0.0.1' }))).to.deep.equal([401, 'unauthorized']);
       await configure(host, { ...platform.config, inbound_signature: 'required' });
@@ -305,7 +305,7 @@ eachDatabase((engine) => {
         body: text,
       });
       expect(await response.json()).to.deep.equal({ op: 12 });
-      await until('the reply to be under way', () => platform.tokenRequests.length === 1);
+      await until('the start of the reply', () => platform.tokenRequests.length === 1);
       await first.stop(100);
       expect(platform.messages).to.deep.equal([]);
       await start();
@@ -336,7 +336,7 @@ describe('events of QQ with API keys', () => {
     await platform.close();
   });
 
-  it('need a key when they are not signed, and are those of the user whom the key is bound to', async () => {
+  it('need a key when they are not signed, and must be from the user to whom the key is bound', async () => {
     const operator = { 'x-api-key': 'operator-key-0123456789' };
     const put = await host.fetch('/config/channels/qq', {
       method: 'PUT',

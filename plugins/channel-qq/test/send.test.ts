@@ -81,7 +81,7 @@ eachDatabase((engine) => {
       expect(platform.messages[0]?.authorization).to.match(/^QQBot token-\d+$/);
     });
 
-    it('requests one token for many messages at once, and another one when QQ no longer accepts it', async () => {
+    it('requests one token for concurrent messages, and another one when QQ no longer accepts it', async () => {
       await Promise.all(['a', 'b', 'c'].map((text) => send(text)));
       const before = platform.tokenRequests.length;
       expect(before).to.be.at.most(1);
@@ -127,7 +127,7 @@ eachDatabase((engine) => {
       expect(new Set(seqs().slice(5)).size).to.equal(8);
     });
 
-    it('sends a repeated delivery with the same numbers, and is content when QQ has it already', async () => {
+    it('sends a repeated delivery with the same numbers, and succeeds when QQ already has it', async () => {
       await send('a', { target_id: 'R1' }, 'same');
       await send('a', { target_id: 'R1' }, 'same');
       await send('b', { target_id: 'R1' }, 'another');
@@ -146,7 +146,7 @@ eachDatabase((engine) => {
       expect(platform.messages.map(({ body }) => body.msg_seq)).to.deep.equal(sent.map((_, index) => index + 1));
     });
 
-    it('sends again after faults that may pass, with the same number', async () => {
+    it('retries after transient failures, with the same number', async () => {
       for (const fault of [status(503), status(429, {}, { 'retry-after': '0' }), status(502), hangUp]) {
         platform.reset();
         platform.script.message.push(fault);
@@ -162,7 +162,7 @@ eachDatabase((engine) => {
       expect(platform.tokenRequests).to.have.length(2);
     });
 
-    it('does not repeat a message to a guild that may have arrived, since nothing would recognise it', async () => {
+    it('does not retry a message to a guild that may have arrived, because QQ detects no duplicates there', async () => {
       const guild = { target_type: 'guild', target_id: 'C1' };
       for (const fault of [status(503), hangUp]) {
         platform.reset();
@@ -172,7 +172,7 @@ eachDatabase((engine) => {
       }
     });
 
-    it('reports what went wrong by status and code, without texts and secrets', async () => {
+    it('reports failures by status and code, without texts and secrets', async () => {
       platform.script.message.push(status(400, { code: 304_003, message: 'url not allowed: canary' }));
       expect(await failure({}, 'canary')).to.equal('qq message API returned status 400 (code 304003)');
       platform.script.message.push(silence);
@@ -187,7 +187,7 @@ eachDatabase((engine) => {
       expect(host.logs.join('')).to.not.contain('canary');
     });
 
-    it('explains a configuration that it cannot send with', async () => {
+    it('explains a configuration that cannot work', async () => {
       for (const [config, message] of [
         [{ app_id: '' }, 'channel qq requires config.app_id'],
         [{ client_secret: ' ' }, 'channel qq requires config.client_secret'],

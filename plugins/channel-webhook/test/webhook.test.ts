@@ -111,7 +111,7 @@ describe('the webhook channel', () => {
     expect(host.logs.join('')).to.not.contain(secret);
   });
 
-  it('sends the same request again after a status that may pass, and after a connection that was closed', async () => {
+  it('retries the same request after a transient status, and after a closed connection', async () => {
     for (const fault of [status(503), status(429, { 'retry-after': '0' }), status(502), status(504), hangUp]) {
       receiver.reset();
       receiver.script.push(fault);
@@ -130,7 +130,7 @@ describe('the webhook channel', () => {
     expect(receiver.received).to.have.length(2);
   });
 
-  it('reports another status at once, and the reply stays in the chat', async () => {
+  it('reports any other status without a retry, and the reply stays in the chat', async () => {
     receiver.script.push(status(500));
     expect(await failureOf({})).to.equal('webhook returned status 500');
     expect(receiver.received).to.have.length(1);
@@ -146,7 +146,7 @@ describe('the webhook channel', () => {
     ]);
   });
 
-  it('does not wait longer than its time limit, and does not repeat what may have arrived', async () => {
+  it('ends at its time limit, and does not retry a request that may have arrived', async () => {
     receiver.script.push(silence);
     expect(await failureOf({ timeout_seconds: 0.1 })).to.equal('webhook did not answer within 0.1 s');
     expect(receiver.received).to.have.length(1);
@@ -179,7 +179,7 @@ describe('the webhook channel', () => {
     expect(receiver.received).to.have.length(4);
   });
 
-  it('reaches no link-local address and no metadata service', async () => {
+  it('refuses link-local addresses and metadata services', async () => {
     for (const address of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200']) {
       expect(await refusalOf({ url: `http://${address}/latest` }), address).to.contain('may not be reached');
     }
@@ -187,7 +187,7 @@ describe('the webhook channel', () => {
     expect(await failureOf({})).to.equal('webhook returned status 307');
   });
 
-  it('delivers the text of a schedule without a model, and its failure is that of the run', async () => {
+  it('delivers the text of a schedule without a model, and its failure fails the run', async () => {
     await configure({});
     const job = {
       id: 'news',
@@ -231,7 +231,7 @@ describe('the webhook channel', () => {
     expect(request?.headers['idempotency-key']).to.equal(published.ok ? published.observation.obs_id : '');
   });
 
-  it('refuses to store a configuration that it cannot send with, without quoting secrets', async () => {
+  it('refuses to store a configuration that cannot work, without quoting secrets', async () => {
     for (const [config, member] of [
       [{ url: 'not a url' }, 'config.url'],
       [{ url: 'file:///etc/passwd' }, 'config.url'],
@@ -248,7 +248,7 @@ describe('the webhook channel', () => {
     expect(receiver.received).to.deep.equal([]);
   });
 
-  it('says at the turn that its URL is missing: it may be set later', async () => {
+  it('reports a missing URL only in the turn, because it may be set later', async () => {
     expect(await failureOf({ url: '' })).to.equal('channel webhook requires config.url');
     expect(await failureOf({ url: undefined })).to.equal('channel webhook requires config.url');
   });

@@ -1,10 +1,10 @@
 import type { CallContext, Contribution, Disposable, JsonObject, TransactionOption } from 'mortise/sdk';
 
-/** The service `channels`: the configuration of every channel, which people change at run time. */
+/** The service `channels`: the configuration of every channel, changeable at run time. */
 export interface ChannelsService {
   /** Names of the active channels, sorted. */
   types(): readonly string[];
-  /** The declared defaults of a channel overlaid by what is stored, secrets in clear; undefined for an unknown channel. */
+  /** The declared defaults of a channel overlaid by the stored values, secrets in clear; undefined for an unknown channel. */
   config(name: string): JsonObject | undefined;
   /** The same with secrets masked. */
   masked(name: string): JsonObject | undefined;
@@ -23,13 +23,13 @@ export interface ChannelsService {
    * entry return to their defaults.
    */
   replaceAll(configs: ReadonlyMap<string, JsonObject>, ctx: CallContext, options?: TransactionOption): Promise<void>;
-  /** Reads what a transaction of the caller has stored. Await it after the commit, so that the next request sees it. */
+  /** Reads the changes of the caller's transaction. Await it after the commit, so that the next request sees them. */
   refresh(): Promise<unknown>;
   /** Calls after each change, on this or another replica. */
   onChange(run: () => void): Disposable;
 }
 
-/** The configuration to send with: the stored one where channels can be configured, else the declared defaults. */
+/** The configuration to send with: that of the service, or the declared defaults without one. */
 export function configOfChannel(
   { key, facts }: Pick<Contribution<'channel'>, 'key' | 'facts'>,
   channels: Pick<ChannelsService, 'config'> | undefined,
@@ -37,7 +37,7 @@ export function configOfChannel(
   return channels?.config(key) ?? { ...facts.defaults };
 }
 
-/** Whether a channel may be used: unless its configuration has a flag `enabled` that is not true. */
+/** Whether a channel may be used: false only if its configuration has a flag `enabled` that is not true. */
 export function isChannelEnabled({ enabled = true }: JsonObject): boolean {
   return enabled === true;
 }

@@ -97,7 +97,7 @@ describe('the configuration of channels', () => {
       expect((await send('PUT', '/config/channels/pager', { secret: '' })).answer.secret).to.equal('');
     });
 
-    it('hold their secrets encrypted at rest, and in no audit row and no log line', async () => {
+    it('encrypt secrets at rest, and write them to no audit row and no log line', async () => {
       await send('PUT', '/config/channels/pager', secrets);
       const { rows } = await host.app.database
         .forPlugin('probe', ['agent'])
@@ -125,7 +125,7 @@ describe('the configuration of channels', () => {
       expect((await send('GET', '/config/channels/pager')).answer.retries).to.equal(2);
     });
 
-    it('are refused as a whole when one of them is invalid', async () => {
+    it('are all refused when one of them is invalid', async () => {
       await send('PUT', '/config/channels/pager', { retries: 5 });
       for (const body of [[], 'x', null, { url: 'a\u0000b' }, { url: '\ud800' }]) {
         expect((await send('PUT', '/config/channels/pager', body)).code, JSON.stringify(body)).to.equal('invalid_json');
@@ -138,7 +138,7 @@ describe('the configuration of channels', () => {
       expect((await send('GET', '/config/channels/pager')).answer.retries).to.equal(5);
     });
 
-    it('survive while the plugin of their channel is disabled', async () => {
+    it('are kept while the plugin of their channel is disabled', async () => {
       await send('PUT', '/config/channels/pager', { retries: 5 });
       await host.control.disable('channel-pager');
       expect((await send('GET', '/config/channels')).answer).to.have.all.keys('bare', 'console');
@@ -163,7 +163,7 @@ describe('the configuration of channels', () => {
       expect(JSON.stringify(await run('channels-get', ['sms']))).to.contain('channel not found');
     });
 
-    it('are not revealed where no key proves the admin right', async () => {
+    it('are not revealed without a key that proves the admin right', async () => {
       for (const path of ['/config/channels', '/config/channels/pager']) {
         const refused = await send('GET', `${path}?reveal=true`);
         expect([refused.status, refused.code]).to.deep.equal([403, 'forbidden']);
@@ -171,7 +171,7 @@ describe('the configuration of channels', () => {
     });
   });
 
-  it('is revealed with the admin key, which is audited, and to no other key', async () => {
+  it('is revealed only with the admin key, which is audited', async () => {
     const keys = [
       { key: 'key-of-anna-0123', id: 'anna', actor: 'anna' },
       { key: 'key-of-all-01234', id: 'all' },

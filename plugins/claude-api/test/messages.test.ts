@@ -11,7 +11,7 @@ describe('POST /v1/messages, translated', () => {
   });
   after(() => claude.stop());
 
-  it('answers with the demo where nothing is configured, and stores nothing (A56)', async () => {
+  it('answers with the demo when nothing is configured, and stores nothing (A56)', async () => {
     const chats = await (await claude.host.fetch('/chats')).text();
     const response = await claude.ask(say('hi', { model: 'claude-x' }));
     expect(response.status).to.equal(200);
@@ -67,7 +67,7 @@ describe('POST /v1/messages, translated', () => {
     expect(events[5]?.delta).to.deep.equal({ stop_reason: 'end_turn', stop_sequence: null });
   });
 
-  it('returns calls of tools to the client, which sends the results (A58)', async () => {
+  it('returns tool calls to the client, which sends the results (A58)', async () => {
     claude.scripted.answer(calls(['call_1', 'weather', '{"city":"Oslo"}']), says('12 degrees'));
     const tools = [{ name: 'weather', description: 'd', input_schema: { type: 'object' } }];
     const first = (await (await claude.ask(say('weather?', { tools }))).json()) as { content: object[] };
@@ -145,7 +145,7 @@ describe('POST /v1/messages, translated', () => {
     expect(claude.scripted.requests.at(-1)?.stop).to.deep.equal(['END']);
   });
 
-  it('checks the answer where the provider has no mode for the asked format', async () => {
+  it('checks the answer when the provider does not support the requested format', async () => {
     const schema = { type: 'object', required: ['a'] };
     const body = say('hi', { output_config: { format: { type: 'json_schema', schema } } });
     claude.scripted.answer(says('```json\n{"a":1}\n```'));
@@ -158,7 +158,7 @@ describe('POST /v1/messages, translated', () => {
     expect(((await invalid.json()) as { error: object }).error).to.include({ code: 'invalid_model_output' });
   });
 
-  it('answers what the provider refuses', async () => {
+  it('maps the statuses of refusals by the provider', async () => {
     const failed = (status: number, retryAfterSeconds?: number) => () => {
       throw new MortiseError('provider_request_failed', `provider returned status ${status}`, {
         status: 502,
@@ -199,14 +199,14 @@ describe('POST /v1/messages, translated', () => {
     expect(events.map(({ type }) => type)).not.to.include('message_stop');
   });
 
-  it('does not call an answer complete that breaks off', async () => {
+  it('does not treat an answer that breaks off as complete', async () => {
     claude.scripted.answer([{ type: 'content_delta', text: 'a' }]);
     expect((await claude.ask(say('hi'))).status).to.equal(502);
     const events = eventsOf(await (await claude.ask(say('hi', { stream: true }))).text());
     expect(events.at(-1)?.type).to.equal('error');
   });
 
-  it('aborts the provider when the client leaves', async () => {
+  it('aborts the provider when the client disconnects', async () => {
     let aborted = false;
     claude.scripted.answer(async function* (_, { signal }) {
       yield { type: 'content_delta', text: 'a' };

@@ -4,7 +4,7 @@ import { says } from 'mortise/contracts/models/testing';
 import { MortiseError } from 'mortise/sdk';
 import { type ClaudeHost, claudeHost } from './support.js';
 
-/** What a call of the official client was refused with. */
+/** The error of a refused call of the official client. */
 async function refusal(run: Promise<unknown>): Promise<APIError> {
   const error: unknown = await run.then(
     () => undefined,
@@ -32,7 +32,7 @@ describe('the official Claude client', () => {
     expect(texts).to.deep.equal(['a', 'b']);
   });
 
-  it('runs its loop of tools', async () => {
+  it('runs its tool loop', async () => {
     for (const stream of [false, true]) {
       claude.scripted.answer(
         [

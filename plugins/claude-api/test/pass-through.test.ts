@@ -147,7 +147,7 @@ describe('POST /v1/messages, passed through', () => {
     expect(error?.error).to.include({ type: 'api_error', code: 'provider_request_failed' });
   });
 
-  it('sends each piece as it arrives, and aborts the provider when the client leaves', async () => {
+  it('sends each piece as it arrives, and aborts the provider when the client disconnects', async () => {
     let proceed: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       proceed = resolve;
@@ -187,7 +187,7 @@ describe('POST /v1/messages, passed through', () => {
       expect(upstream.requests[0]?.path).to.equal('/v1/messages/count_tokens');
     });
 
-    it('is an estimate where the provider cannot count', async () => {
+    it('is an estimate when the provider cannot count', async () => {
       for (const answer of [anthropic.fails(404), anthropic.fails(503), cuts]) {
         upstream.answer(answer);
         const response = await count(say('hello world', { model: 'claude-x', system: 'internationalization' }));

@@ -79,7 +79,7 @@ describe('the Claude-compatible API on a whole platform', () => {
     }
   });
 
-  it('refuses names that no session can have', async () => {
+  it('refuses invalid session names', async () => {
     const response = await claude.ask(say('hi', { metadata: { session_id: 'x'.repeat(257) } }));
     expect(await failure(response)).to.deep.equal([400, 'invalid_request_error', 'invalid_request']);
   });

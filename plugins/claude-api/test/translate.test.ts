@@ -102,7 +102,7 @@ describe('the translation of a Claude request', () => {
     expect(readMessages(text, false)).to.deep.equal([{ role: 'user', content: 'plain' }]);
   });
 
-  it('maps what a tool choice, a thinking budget and an effort mean', () => {
+  it('maps tool choices, thinking budgets and efforts', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
     const choose = (choice: object) => translateRequest({ ...base, tools, tool_choice: choice }, capable).request;
     expect(choose({ type: 'auto' }).toolChoice).to.equal('auto');
@@ -125,7 +125,7 @@ describe('the translation of a Claude request', () => {
     expect(translateRequest({ ...base, ...output }, capable).request.responseFormat?.type).to.equal('json_schema');
   });
 
-  it('keeps within the limits of the model, and names what it cannot do', () => {
+  it('respects the limits of the model, and names ignored fields', () => {
     expect(translateRequest({ ...base, max_tokens: 5_000 }, capable).request.maxOutputTokens).to.equal(1_000);
     const { request, ignored } = translateRequest(
       { ...base, stream: true, tools: [{ name: 'f' }], tool_choice: { type: 'any' }, thinking: { budget_tokens: 1 } },

@@ -34,7 +34,7 @@ describe('OpenAI clients of a Claude model', () => {
     return body?.messages ?? [];
   };
 
-  it('run two tools at once whose arguments come in pieces (A72)', async () => {
+  it('run two parallel tools whose arguments arrive in pieces (A72)', async () => {
     upstream.answer(
       streams(
         messageStart(),
@@ -72,7 +72,7 @@ describe('OpenAI clients of a Claude model', () => {
     ]);
   });
 
-  it('get responses with a round of a function (A77)', async () => {
+  it('get responses with a function call (A77)', async () => {
     upstream.answer(
       anthropic.answers({ text: ['Let me', ' see.'], calls: [['toolu_1', 'add', '{"a":1,"b":2}']] }),
       anthropic.says('The sum', ' is 3.'),

@@ -4,7 +4,7 @@ import { MortiseError } from 'mortise/sdk';
 import { APIError, BadRequestError, NotFoundError, OpenAI } from 'openai';
 import { dataOf, type OpenAiHost, openAiHost, say } from './support.js';
 
-/** What a call of the official client was refused with. */
+/** The error of a refused call of the official client. */
 async function refusal(run: Promise<unknown>): Promise<APIError> {
   const error: unknown = await run.then(
     () => undefined,
@@ -73,7 +73,7 @@ describe('POST /v1/chat/completions, translated', () => {
     expect((await streamed.finalChatCompletion()).choices[0]?.message.content).to.equal('Echo: hi');
   });
 
-  it('runs the tool loop of the official client with two calls at once (A72)', async () => {
+  it('runs the tool loop of the official client with two parallel calls (A72)', async () => {
     openai.scripted.answer(
       [
         { type: 'tool_call_delta', index: 0, id: 'call_a', name: 'add', arguments: '{"a":' },
@@ -114,7 +114,7 @@ describe('POST /v1/chat/completions, translated', () => {
     ]);
   });
 
-  it('refuses what it does not do, with the typed errors of the official client (A74)', async () => {
+  it('refuses unsupported parameters, with the typed errors of the official client (A74)', async () => {
     const create = (more: object) => openai.client.chat.completions.create({ ...say('hi'), ...more } as never);
     const unknown = await refusal(create({ model: 'nope' }));
     expect(unknown).to.be.instanceOf(NotFoundError);
@@ -166,7 +166,7 @@ describe('POST /v1/chat/completions, translated', () => {
     expect(await refusal(streamed.finalChatCompletion())).to.include({ code: 'provider_request_failed' });
   });
 
-  it('aborts the provider when the client leaves after two chunks (A75)', async () => {
+  it('aborts the provider when the client disconnects after two chunks (A75)', async () => {
     const { promise: aborted, resolve } = Promise.withResolvers<void>();
     openai.scripted.answer(async function* (_, { signal }) {
       for (const text of ['a', 'b']) yield { type: 'content_delta', text } as const;
@@ -186,7 +186,7 @@ describe('POST /v1/chat/completions, translated', () => {
     await aborted;
   });
 
-  it('asks for JSON in words where the provider has no mode for it, and checks the answer (A76)', async () => {
+  it('asks for JSON in the prompt when the provider has no JSON mode, and checks the answer (A76)', async () => {
     const schema = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } };
     const body = say('hi', { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } });
     const ask = async (...texts: string[]) => {
@@ -207,7 +207,7 @@ describe('POST /v1/chat/completions, translated', () => {
     expect((await openai.chat({ ...body, stream: true })).status).to.equal(502);
   });
 
-  it('passes on what the request says', async () => {
+  it('passes on the options of the request', async () => {
     openai.scripted.answer(says('ok'));
     const tool = (name: string) => ({ type: 'function', function: { name, parameters: { type: 'object' } } });
     const response = await openai.chat(
@@ -242,7 +242,7 @@ describe('POST /v1/chat/completions, translated', () => {
     });
   });
 
-  it('reads every kind of message, the old form of calls too', async () => {
+  it('reads every kind of message, including legacy calls', async () => {
     openai.scripted.answer(calls(['x', 'f', '{}']));
     const messages = [
       { role: 'developer', content: 'be brief' },
@@ -287,7 +287,7 @@ describe('POST /v1/chat/completions, translated', () => {
     }
   });
 
-  it('is a client of its own errors: 404, 405 and 415 in the shape of the API', async () => {
+  it('returns 404, 405 and 415 in the shape of the API', async () => {
     const shape = async (path: string, init: RequestInit) => {
       const response = await openai.host.fetch(path, init);
       const { error } = (await response.json()) as { error: { code: string; type: string; param: unknown } };

@@ -6,7 +6,7 @@ import { type OpenAiHost, openAiHost, say } from './support.js';
 
 const apiKey = 'sk-test-0123456789';
 
-describe('fields that the adapter of the model has no use for', () => {
+describe('fields that the adapter of the model ignores', () => {
   let claude: Upstream;
   let responses: Upstream;
   let openai: OpenAiHost;

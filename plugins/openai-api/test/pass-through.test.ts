@@ -122,7 +122,7 @@ for (const api of [
       expect(request?.headers).not.to.have.any.keys('cookie');
     });
 
-    it('passes refusals on, answers 502 when nothing answers, and ends with an error when the provider breaks off', async () => {
+    it('passes refusals on, answers 502 when the provider is unreachable, and ends with an error when it breaks off', async () => {
       const body = JSON.stringify({ ...api.known, model: 'gpt-4o-mini' });
       const ids = { 'x-request-id': 'req_of_the_provider' };
       upstream.answer(openAi.fails(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '2', ...ids }));
@@ -143,7 +143,7 @@ for (const api of [
       expect(JSON.parse(last?.slice(6) ?? '').error).to.include({ code: 'provider_request_failed' });
     });
 
-    it('aborts the provider when the client leaves', async () => {
+    it('aborts the provider when the client disconnects', async () => {
       upstream.answer(
         streamsFrom(async function* ({ leaving }) {
           yield 'data: 1\n\n';

@@ -3,7 +3,7 @@ import { calls, says } from 'mortise/contracts/models/testing';
 import { MortiseError } from 'mortise/sdk';
 import { dataOf, type OpenAiHost, openAiHost } from './support.js';
 
-/** A response without what differs from call to call. */
+/** A response without the values that differ between calls. */
 function comparable(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, member: unknown) =>
@@ -112,7 +112,7 @@ describe('POST /v1/responses, translated', () => {
     ]);
   });
 
-  it('reports why an answer is not complete, and that one has failed', async () => {
+  it('reports incomplete and failed answers', async () => {
     openai.scripted.answer([
       { type: 'content_delta', text: 'a' },
       { type: 'done', stopReason: 'max_tokens' },
@@ -135,7 +135,7 @@ describe('POST /v1/responses, translated', () => {
     });
   });
 
-  it('refuses to continue what is not stored', async () => {
+  it('refuses references to stored data', async () => {
     for (const [param, value] of [
       ['previous_response_id', 'resp_1'],
       ['prompt', { id: 'pmpt_1' }],

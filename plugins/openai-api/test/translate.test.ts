@@ -82,7 +82,7 @@ describe('the translation of OpenAI requests', () => {
     }
   });
 
-  it('names what the model cannot do', () => {
+  it('names the fields that the model does not support', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }];
     const { request, ignored } = translateChat(
       chat({ stream: true, tools, tool_choice: 'required', reasoning_effort: 'high' }),

@@ -15,7 +15,7 @@ const checkout = join(import.meta.dirname, '..', '..', '..', '..');
 const owners =
   'openapi admin memory-gateway memory-outbox cron kb gate reflex conversation mcp-server tool-mcp realtime'.split(' ');
 
-/** Routes that answer well only where something went wrong before: the tests of their plugins check their answers. */
+/** Routes that succeed only after a failure: the tests of their plugins check their responses. */
 const elsewhere = ['POST /mcp-tools/accept', 'POST /memory/outbox/{id}/retry'];
 
 describe('the routes that a first day does not use', () => {
@@ -26,7 +26,7 @@ describe('the routes that a first day does not use', () => {
   let server: ServerProcess;
 
   before(async () => {
-    // A toggle writes the desired state: that of the checkout must stay as it is.
+    // A toggle writes the desired state, which must not change in the checkout.
     const pluginsFile = join(temporaryFolder('other-routes'), 'plugins.json');
     await copyFile(join(checkout, 'plugins.json'), pluginsFile);
     server = await startServer({ env: { MORTISE_PLUGINS_FILE: pluginsFile, GOVERNANCE_ADMIN_KEY: adminKey } });

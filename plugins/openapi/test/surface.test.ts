@@ -9,7 +9,7 @@ import { methodsOf, partOf, pathTemplate } from '../join-parts.js';
 import { surfaceText } from '../surface.js';
 
 const checkout = join(import.meta.dirname, '..', '..', '..', '..');
-/** What the host itself serves. */
+/** Routes of the host. */
 const hostPaths = ['/healthz', '/ready', '/version'];
 
 const plugins = readdirSync(join(checkout, 'plugins')).flatMap((key) => {

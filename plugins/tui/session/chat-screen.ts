@@ -95,7 +95,7 @@ export class ChatScreen {
     this.#options.quit();
   }
 
-  /** Sends what is typed, runs a command, or answers a question. */
+  /** Sends the input, runs a command, or answers a question. */
   async submit(): Promise<void> {
     const { input, form, turn } = this.#state;
     if (form) return this.#answer(input.text);
@@ -107,7 +107,7 @@ export class ChatScreen {
     this.update({ input: emptyText, suggestion: 0, top: 'end' });
     if (word !== undefined) return this.#run(word);
     const message = await this.#guarded(() => this.#expanded(text));
-    // A text that could not be sent must not have to be typed again.
+    // Restores a text that could not be sent.
     if (message === undefined) return this.update({ input: typed(input.text) });
     await this.#send(message);
   }
@@ -197,7 +197,7 @@ export class ChatScreen {
     this.update({ overlay: { kind: 'settings', index: 0, values } });
   }
 
-  /** What Enter does in an overlay. */
+  /** Handles Enter in an overlay. */
   async choose(item: PickerItem | undefined): Promise<void> {
     const { overlay } = this.#state;
     if (overlay?.kind === 'settings') return this.#applySettings();
@@ -212,7 +212,7 @@ export class ChatScreen {
     });
   }
 
-  /** Shows the results of tools as a whole, or only how they begin. */
+  /** Shows tool results in full, or only their first lines. */
   toggleResults(): void {
     this.update({ showsResults: !this.#state.showsResults });
   }
@@ -286,7 +286,7 @@ export class ChatScreen {
       this.#abort = undefined;
       this.update({ turn: undefined, form: undefined, entries: withoutRunning(this.#state.entries) });
     }
-    // A closed UI asks nothing any more; without a server the error is already shown.
+    // The UI may be closed; a missing server is already reported.
     await this.#load().catch(() => undefined);
   }
 
@@ -316,7 +316,7 @@ export class ChatScreen {
     await this.#guarded(() => this.#gateway.answer(sessionId, form.request.requestId, answers));
   }
 
-  /** The message to send: a call of a template becomes its text. */
+  /** The message to send, with a template call expanded. */
   async #expanded(text: string): Promise<string> {
     const call = readPromptCall(text);
     if (!call) return text;
@@ -332,7 +332,7 @@ export class ChatScreen {
     });
   }
 
-  /** Deletes the chat when asked twice in a row, because it cannot be undone. */
+  /** Deletes the chat on the second call in a row, because it cannot be undone. */
   async #deleteChat(): Promise<void> {
     const { chat } = this.#state;
     if (!chat) return this.newChat();
@@ -385,7 +385,7 @@ export class ChatScreen {
   }
 
   #remember(text: string): void {
-    // Its name may have been completed.
+    // A prefix of the command may have been completed.
     if (!'/delete'.startsWith(text.trim())) this.#toDelete = undefined;
     if (this.#sent.at(-1) !== text) this.#sent.push(text);
     if (this.#sent.length > maxHistory) this.#sent.shift();
@@ -399,7 +399,7 @@ export class ChatScreen {
 
   #notice(tone: 'info' | 'error', text: string, hint?: string): void {
     const notice: Entry = { kind: 'notice', tone, text, hint };
-    // The same notice twice in a row says nothing new.
+    // A repeated notice is not added again.
     const last = this.#state.entries.at(-1);
     const isRepeated = last?.kind === 'notice' && last.text === text;
     this.update({ entries: isRepeated ? this.#state.entries : [...this.#state.entries, notice], top: 'end' });

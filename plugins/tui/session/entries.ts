@@ -53,14 +53,14 @@ export function withEvent(entries: readonly Entry[], event: TurnEvent): readonly
   }
 }
 
-/** Calls whose turn has ended no longer run. */
+/** Marks the running calls of an ended turn as ended. */
 export function withoutRunning(entries: readonly Entry[]): readonly Entry[] {
   return entries.map((entry) =>
     entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'ended' } : entry,
   );
 }
 
-/** A stored chat. The tools of a turn come before its text where the chat does not say otherwise. */
+/** A stored chat. The tools of a turn come before its text unless the chat records another order. */
 export function storedEntries(messages: readonly MessageRow[]): readonly Entry[] {
   return messages.flatMap(({ role, content, metadata = {} }): readonly Entry[] => {
     const text = content
@@ -92,7 +92,7 @@ function noticesOf(notices: unknown): readonly Entry[] {
   );
 }
 
-/** Arguments as a person reads them: the text of a single one, else JSON. */
+/** Readable arguments: the text of a single one, else JSON. */
 function inputText(input: unknown): string {
   if (input === undefined || input === null) return '';
   if (typeof input !== 'object') return String(input);

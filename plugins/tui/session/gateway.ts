@@ -60,14 +60,14 @@ interface TurnRequest {
   readonly signal: AbortSignal;
 }
 
-/** Characters of one event: the reply of a turn comes in one. */
+/** Maximum characters of one event, which may contain a whole reply. */
 const maxEventLength = 32 * 1_048_576;
-const answerWithinMs = 15_000;
+const requestTimeoutMs = 15_000;
 
-/** The public API of a running gateway, as this UI uses it. Every error is a MortiseError with a hint what to do. */
-/** The built-in model needs no settings, so that it is not among the providers of the gateway. */
+/** The built-in model needs no settings, so it is not among the providers of the gateway. */
 const demoChoice: ModelChoice = { providerId: 'demo', provider: 'Demo', model: 'demo-chat', name: 'demo-chat' };
 
+/** The public API of a running gateway, as this UI uses it. Every error is a MortiseError. */
 export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
   const send = async (method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Response> => {
     const headers = {
@@ -78,7 +78,7 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
     let response: Response;
     try {
       response = await fetch(`${apiBase}${path}`, {
-        signal: AbortSignal.timeout(answerWithinMs),
+        signal: AbortSignal.timeout(requestTimeoutMs),
         ...init,
         method,
         headers,
@@ -135,7 +135,7 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
     },
     chooseModel: (providerId: string, model: string) =>
       read('PUT', '/models/active', { provider_id: providerId, model }),
-    /** Whether the gateway has prompt templates switched on. */
+    /** Whether prompt templates are enabled in the gateway. */
     hasTemplates: async () =>
       (await read<{ features: { prompt_templates: boolean } }>('GET', '/runtime-config')).features.prompt_templates,
     /** The text of a workspace file; undefined where there is none. */
@@ -181,7 +181,7 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
       };
       const headers = { 'idempotency-key': idempotencyKey, accept: 'text/event-stream' };
       const response = await send('POST', '/agent/process', body, { signal, headers });
-      if (response.status === 202 || response.body === null) throw unheard();
+      if (response.status === 202 || response.body === null) throw notDelivered();
       try {
         for await (const data of readEventData(response.body, maxEventLength)) {
           if (data === '[DONE]') return;
@@ -190,9 +190,9 @@ export function openGateway({ apiBase, apiKey, userId, channel }: Connection) {
           if (event) yield event;
         }
       } catch (error) {
-        throw signal.aborted || error instanceof MortiseError ? error : lost(error);
+        throw signal.aborted || error instanceof MortiseError ? error : connectionLost(error);
       }
-      throw lost();
+      throw connectionLost();
     },
   };
 }
@@ -220,7 +220,7 @@ function refusal(status: number, text: string): MortiseError {
   try {
     return coded((JSON.parse(text) as { error?: ErrorFacts }).error ?? {}, status);
   } catch {
-    // A proxy answered.
+    // Not an error of the gateway: a proxy answered.
     return coded({}, status);
   }
 }
@@ -232,11 +232,11 @@ function coded(facts: ErrorFacts, status = 500): MortiseError {
   return new MortiseError(code, message, { status, ...(hint ? { hint } : {}) });
 }
 
-/** What to do in this UI about errors of the API; the others come with their own hint, or need none. */
+/** Hints of this UI for errors of the API; other errors have the server's hint, or none. */
 const hints: Readonly<Record<string, string>> = {
   unauthorized: 'Press F4 and set the API key, or start with MORTISE_API_KEY.',
   actor_mismatch: 'This key belongs to another user: press F4 and set the user.',
-  host_not_allowed: 'Name the server as it knows itself, or add the host to MORTISE_ALLOWED_HOSTS there.',
+  host_not_allowed: 'Use an address that the server allows, or add the host to its MORTISE_ALLOWED_HOSTS.',
   provider_request_failed: 'Try again, or choose another model with /model.',
   provider_not_found: 'Choose a model with /model.',
   provider_disabled: 'Choose another model with /model.',
@@ -257,15 +257,15 @@ function unreachable(apiBase: string, cause: unknown): MortiseError {
   });
 }
 
-function lost(cause?: unknown): MortiseError {
+function connectionLost(cause?: unknown): MortiseError {
   return new MortiseError('connection_lost', 'The connection ended before the reply was complete.', {
     hint: 'Press Ctrl+R to load what is stored.',
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
-function unheard(): MortiseError {
-  return new MortiseError('not_delivered', 'The gate keeps the message, and no turn answers it.', {
+function notDelivered(): MortiseError {
+  return new MortiseError('not_delivered', 'The gate put the message aside, and no turn answers it.', {
     hint: 'mortise gate status shows why.',
   });
 }

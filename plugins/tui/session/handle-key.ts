@@ -10,7 +10,7 @@ export interface Key {
   readonly ctrl: boolean;
   readonly meta: boolean;
   readonly shift: boolean;
-  /** What it types; empty for keys that type nothing. */
+  /** The typed text; empty for other keys. */
   readonly text: string;
 }
 
@@ -56,7 +56,7 @@ async function inComposer(screen: ChatScreen, key: Key, chord: string): Promise<
   switch (chord) {
     case 'return':
       if (marked) screen.update({ input: typed(marked.name), suggestion: 0 });
-      // The name of a template comes after it.
+      // A template name must follow.
       return marked?.name === '/prompts:' ? undefined : screen.submit();
     case 'tab':
       if (marked) screen.update({ input: typed(marked.name), suggestion: 0 });

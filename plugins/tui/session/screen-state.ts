@@ -53,13 +53,13 @@ export interface ScreenState {
   readonly entries: readonly Entry[];
   /** First line of the transcript that is shown; `end` follows what is added. */
   readonly top: number | 'end';
-  /** Whether results of tools are shown as a whole. */
+  /** Whether tool results are shown in full. */
   readonly showsResults: boolean;
   readonly turn: { readonly startedAt: number; readonly isCancelling: boolean } | undefined;
   readonly form: QuestionForm | undefined;
   readonly overlay: Overlay | undefined;
   readonly input: Edited;
-  /** Which of the commands that begin as the input does is marked. */
+  /** Index of the marked command among the suggestions. */
   readonly suggestion: number;
   readonly model: string;
   readonly promptMode: (typeof promptModes)[number];
@@ -93,7 +93,7 @@ export function firstState(
   };
 }
 
-/** The items of a picker that its filter leaves. */
+/** The items of a picker that match its filter. */
 export function pickable({ items, filter }: Picker): readonly PickerItem[] {
   const wanted = filter.trim().toLowerCase();
   return wanted === ''

@@ -16,7 +16,7 @@ export const slashCommands = [
 
 type SlashCommand = (typeof slashCommands)[number];
 
-/** Words that the gateway itself understands at the beginning of a message. */
+/** Commands that the gateway handles. */
 const gatewayCommands = new Set(['/review', '/compact', '/memory']);
 
 /** The first word of an input that is meant for the UI; undefined for a message. */
@@ -25,10 +25,10 @@ export function commandWord(text: string): string | undefined {
   return /^\/[a-z][\w-]*$/i.test(word) && !gatewayCommands.has(word.toLowerCase()) ? word.toLowerCase() : undefined;
 }
 
-/** Commands that begin as the input does, while only their name is typed. */
+/** Commands that start with the input, while only a name is typed. */
 export function suggestionsFor(text: string): readonly SlashCommand[] {
   if (!/^\/[a-z:]*$/i.test(text)) return [];
   const wanted = text.toLowerCase();
-  const begun = slashCommands.filter(({ name }) => name.startsWith(wanted));
-  return begun.some(({ name }) => name === wanted) ? [] : begun;
+  const matching = slashCommands.filter(({ name }) => name.startsWith(wanted));
+  return matching.some(({ name }) => name === wanted) ? [] : matching;
 }

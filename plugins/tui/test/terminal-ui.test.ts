@@ -66,7 +66,7 @@ describe('the terminal UI', () => {
       expect(screen).not.to.include(' Chats ');
     });
 
-    it('draws itself anew when the terminal is resized', async () => {
+    it('redraws when the terminal is resized', async () => {
       const terminal = open();
       await terminal.shows('Ask anything.');
       terminal.type('resize me\r');
@@ -115,13 +115,13 @@ describe('the terminal UI', () => {
       await third.shows('● Echo: remember the heron');
     });
 
-    it('deletes a chat when it is asked twice in a row', async () => {
+    it('deletes a chat when /delete is entered twice in a row', async () => {
       const terminal = open({}, '--user-id', 'tidy', '--session-id', 'to-delete');
       await terminal.shows('Ask anything.');
       terminal.type('keep this\r');
       await terminal.shows(/^ ❯ keep this/m);
       terminal.type('/delete\r');
-      await terminal.shows('would be gone for good');
+      await terminal.shows('will be deleted permanently');
       terminal.type('/help\r');
       await terminal.shows('Commands and keys');
       terminal.type(keys.escape);
@@ -129,12 +129,12 @@ describe('the terminal UI', () => {
       const chats = async () => (await (await host.fetch('/chats?user_id=tidy')).json()) as readonly object[];
       for (const expected of [1, 0]) {
         terminal.type('/delete\r');
-        await terminal.shows(expected === 1 ? 'would be gone for good' : 'The chat is deleted.');
+        await terminal.shows(expected === 1 ? 'will be deleted permanently' : 'The chat is deleted.');
         expect(await chats()).to.have.length(expected);
       }
     });
 
-    it('completes commands, explains them, and names a wrong one', async () => {
+    it('completes and explains commands, and reports an unknown one', async () => {
       const terminal = open();
       await terminal.shows('Ask anything.');
       terminal.type('/he');
@@ -169,7 +169,7 @@ describe('the terminal UI', () => {
       await terminal.shows('● Echo: back again');
     });
 
-    it('sends a prompt template, and nothing when it does not fit', async () => {
+    it('sends a prompt template, and nothing when the call is invalid', async () => {
       const terminal = open();
       await terminal.shows('Ask anything.');
       terminal.type('/prompts:review FILE=a.ts\r');
@@ -183,7 +183,7 @@ describe('the terminal UI', () => {
       expect(terminal.screen()).not.to.include('Echo: /prompts');
     });
 
-    it('says what to do when no server answers, and goes on once the address is set', async () => {
+    it('shows a hint when no server answers, and continues once the address is set', async () => {
       const terminal = openTerminal(['tui', '--api-base', 'http://127.0.0.1:1']);
       opened.push(terminal);
       await terminal.shows(/No Mortise server answers at http:\/\/127\.0\.0\.1:1\.\s[\s\S]*press F4/);
@@ -194,7 +194,7 @@ describe('the terminal UI', () => {
       await terminal.shows(/│ *Default Chat|Default Chat *│/);
     });
 
-    it('leaves the terminal as it was when it is quit, and when it is ended', async () => {
+    it('restores the terminal on quit and on a signal', async () => {
       const quit = open();
       await quit.shows('Ask anything.');
       // The cursor is hidden while a screen is drawn.
@@ -207,18 +207,15 @@ describe('the terminal UI', () => {
       expect([await ended.ended, ended.isOnOtherScreen, ended.isCursorShown]).to.deep.equal([130, false, true]);
     });
 
-    it('leaves the terminal as it was when it crashes, and prints the error there', async () => {
+    it('restores the terminal after a crash, and prints the error', async () => {
       const crash = join(temporaryFolder('tui'), 'crash.mjs');
-      await writeFile(
-        crash,
-        'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("the roof fell in"); }));',
-      );
+      await writeFile(crash, 'process.on("SIGUSR2", () => setTimeout(() => { throw new Error("the UI crashed"); }));');
       const terminal = open({ env: { NODE_OPTIONS: `--import=${crash}` } });
       await terminal.shows('Ask anything.');
       terminal.kill('SIGUSR2');
       expect(await terminal.ended).to.equal(1);
       expect([terminal.isOnOtherScreen, terminal.isCursorShown]).to.deep.equal([false, true]);
-      expect(terminal.screen()).to.include('the roof fell in');
+      expect(terminal.screen()).to.include('the UI crashed');
     });
   });
 
@@ -241,7 +238,7 @@ describe('the terminal UI', () => {
       await upstream.stop();
     });
 
-    it('shows calls as they run, what they return, and Markdown as it should look', async () => {
+    it('shows running calls, their results and formatted Markdown', async () => {
       upstream.answer(
         openAi.asksFor(['c1', 'shell', '{"items":[{"command":"sleep 0.4; echo heron"}]}'], ['c2', 'nonsense', '{}']),
         openAi.says('## Result\n\n- **one** of `two`\n\n| 名称 | n |\n| --- | --- |\n| 甲 | 1 |\n| long | 2 |'),
@@ -256,7 +253,7 @@ describe('the terminal UI', () => {
       expect(screen).to.match(/名称 │ n\n.*─────┼──\n.*甲 {3}│ 1\n.*long │ 2/);
     });
 
-    it('shows the lines of a result that were left out', async () => {
+    it('shows the hidden lines of a result', async () => {
       const command = 'seq -s "\\n" 101 112 | xargs -0 printf';
       upstream.answer(
         openAi.asksFor(['c1', 'shell', JSON.stringify({ items: [{ command }] })]),
@@ -273,7 +270,7 @@ describe('the terminal UI', () => {
       await terminal.hides('109');
     });
 
-    it('shows a reply while it comes, and cancels it with Esc', async () => {
+    it('shows a reply while it arrives, and cancels it with Esc', async () => {
       let left = false;
       upstream.answer(
         streamsFrom(async function* ({ leaving }) {
@@ -297,7 +294,7 @@ describe('the terminal UI', () => {
       await terminal.shows('● second reply');
     });
 
-    it('asks what the agent asks, and sends the answers', async () => {
+    it('shows the questions of the agent, and sends the answers', async () => {
       const questions = [
         {
           id: 'colour',
@@ -334,7 +331,7 @@ describe('the terminal UI', () => {
       expect(told).to.include('Blue').and.to.include('苍鹭');
     });
 
-    it('shows an error of the model with what to do', async () => {
+    it('shows an error of the model with a hint', async () => {
       upstream.always(openAi.fails(400, { message: 'no such luck' }));
       const terminal = open({ columns: 50 });
       await terminal.shows('Ask anything.');
@@ -343,7 +340,7 @@ describe('the terminal UI', () => {
     });
   });
 
-  it('needs the right key, and says where to set it', async () => {
+  it('needs a valid key, and shows where to set it', async () => {
     host = await createTestHost({ plugins, env: { MORTISE_API_KEY: 'heron-key-0123456789' } });
     try {
       const terminal = open({}, '--api-key', 'wrong');

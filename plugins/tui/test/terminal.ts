@@ -13,7 +13,7 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `mortise tui` in a real pseudo-terminal, and the screen that a person would see. */
+/** `mortise tui` in a real pseudo-terminal, and the screen as a user sees it. */
 export interface Terminal {
   /** Lines of the screen, without blanks at their ends. */
   screen(): string;
@@ -26,7 +26,7 @@ export interface Terminal {
   type(keys: string): void;
   resize(columns: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
-  /** Whether the terminal is on the other screen, and shows its cursor. */
+  /** Whether the terminal is on the alternate screen, and shows its cursor. */
   readonly isOnOtherScreen: boolean;
   readonly isCursorShown: boolean;
   readonly cursor: { readonly x: number; readonly y: number };
@@ -68,7 +68,7 @@ export function openTerminal(args: readonly string[], options: TerminalOptions =
     if (shown !== hidden) isCursorShown = Number(shown) > Number(hidden);
     emulator.write(data);
   });
-  // The terminal answers what it is asked, as a real one does.
+  // Answers queries like a real terminal.
   emulator.onData((data) => child.write(data));
   const ended = new Promise<number>((done) => child.onExit(({ exitCode }) => done(exitCode)));
   const screen = (): string => {

@@ -98,14 +98,14 @@ describe('text of the terminal UI', () => {
   });
 
   describe('editing', () => {
-    it('counts what a reader sees as one character', () => {
+    it('counts grapheme clusters', () => {
       const family = insert(emptyText, '👨‍👩‍👧é');
       expect(family.cursor).to.equal(2);
       expect(edit(edit(family, 'backspace'), 'backspace')).to.deep.equal(emptyText);
       expect(textWidth('👨‍👩‍👧')).to.equal(2);
     });
 
-    it('splits every text as the Unicode rules do', () => {
+    it('splits every text by the Unicode rules', () => {
       const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
       const units = [
         'a',

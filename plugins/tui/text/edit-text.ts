@@ -1,6 +1,6 @@
 import { characters } from './wrap-spans.js';
 
-/** A text that is typed, and where the cursor is: characters before it. */
+/** A typed text, and the cursor as the number of characters before it. */
 export interface Edited {
   readonly text: string;
   readonly cursor: number;

@@ -4,7 +4,7 @@ import { cutText, type Line, type Look, padText, type Span, textWidth, wrapSpans
 const parser = new MarkdownIt('default', { html: false, linkify: false });
 type Token = ReturnType<typeof parser.parse>[number];
 
-/** Where the next block begins: what stands before its first line, and before the others. */
+/** The prefix of a block's first line, and of its other lines. */
 interface Margin {
   readonly first: Line;
   readonly rest: Line;
@@ -23,7 +23,7 @@ export function markdownLines(text: string, width: number): Line[] {
     first: margins.flatMap(({ first }) => first),
     rest: margins.flatMap(({ rest }) => rest),
   });
-  /** A marker of a list stands before one line alone. */
+  /** A list marker precedes only one line. */
   const used = (): void => {
     margins = margins.map(({ rest }) => ({ first: rest, rest }));
   };

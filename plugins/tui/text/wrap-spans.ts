@@ -1,7 +1,7 @@
 import { oneLine } from 'mortise/sdk';
 import stringWidth from 'string-width';
 
-/** How a part of a line looks. */
+/** The style of a part of a line. */
 export interface Look {
   readonly color?: string;
   readonly background?: string;
@@ -29,7 +29,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** Of single code units, of which there are few in one person's languages. */
+/** Widths of single code units; a user's languages have few of them. */
 const widths = new Map<string, number>();
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
@@ -41,7 +41,7 @@ const plain =
 /** The last long text that was split: the input is split several times per key. */
 let lastSplit: { readonly text: string; readonly parts: readonly string[] } = { text: '', parts: [] };
 
-/** What a reader sees as one character each. */
+/** The grapheme clusters of a text. */
 export function characters(text: string): readonly string[] {
   if (lastSplit.text === text) return lastSplit.parts;
   const parts = plain.test(text) ? text.split('') : [...graphemes.segment(text)].map(({ segment }) => segment);

@@ -16,7 +16,7 @@ interface Drawn {
   readonly layout: Layout;
 }
 
-/** The whole screen: header, chats and transcript (or what is over them), input, status line. */
+/** The whole screen: header, chats and transcript (or the overlay), input, status line. */
 export function App({ screen }: { readonly screen: ChatScreen }): ReactNode {
   const state = useSyncExternalStore(screen.subscribe, screen.state);
   const tick = useTicks(state.turn !== undefined);
@@ -46,7 +46,7 @@ export function App({ screen }: { readonly screen: ChatScreen }): ReactNode {
   );
 }
 
-/** Counts while something is under way. */
+/** Counts while a turn is running. */
 function useTicks(isRunning: boolean): number {
   const [tick, setTick] = useState(0);
   useEffect(() => {
@@ -71,7 +71,7 @@ function Header({ state, words, layout: { columns } }: Drawn): ReactNode {
   return h(Row, { left, right: [{ text: `${room < minNameWidth ? mode : facts} `, dim: true }], columns });
 }
 
-/** Columns of the chat's name that are worth more than the model. */
+/** Minimum columns of the chat's name; the model is omitted first. */
 const minNameWidth = 8;
 
 function Body({ state, words, layout }: Drawn): ReactNode {
@@ -175,7 +175,7 @@ function hintOf(kind: 'chats' | 'models' | 'settings' | 'help', words: Words): s
   return { chats: words.pickHint, models: words.pickHint, settings: words.settingsHint, help: words.helpHint }[kind];
 }
 
-/** A line with something at both ends; the right one is left out where there is no room. */
+/** A line with a left and a right part; the right one is omitted if it does not fit. */
 function Row({
   left,
   right,
@@ -196,7 +196,7 @@ function Lines({ lines, rows }: { readonly lines: readonly Line[]; readonly rows
   return h(
     Box,
     { flexDirection: 'column', height: rows, flexShrink: 0, overflow: 'hidden' },
-    // A line has no identity but its place.
+    // Lines are identified by their position.
     ...lines.slice(0, rows).map((line) => h(Text, { wrap: 'truncate' }, line.length === 0 ? ' ' : line.map(styled))),
   );
 }

@@ -108,8 +108,8 @@ function linesAbove({ form, input, suggestion }: ScreenState, words: Words, widt
   });
 }
 
-/** The input in lines as a terminal breaks them, and where the cursor is; the rows around it when there are too many. */
-function inputView({ text, cursor }: Edited, width: number, most: number): InputView {
+/** The wrapped input and the cursor in it; only the rows around the cursor when there are too many. */
+function inputView({ text, cursor }: Edited, width: number, maxRows: number): InputView {
   const lines = [''];
   let column = 0;
   let at = { row: 0, column: 0 };
@@ -129,6 +129,6 @@ function inputView({ text, cursor }: Edited, width: number, most: number): Input
       column += needed;
     }
   }
-  const first = Math.max(0, Math.min(at.row - most + 1, lines.length - most));
-  return { lines: lines.slice(first, first + most).map(oneLine), row: at.row - first, column: at.column };
+  const first = Math.max(0, Math.min(at.row - maxRows + 1, lines.length - maxRows));
+  return { lines: lines.slice(first, first + maxRows).map(oneLine), row: at.row - first, column: at.column };
 }

@@ -3,7 +3,7 @@ import { slashCommands } from '../session/slash-commands.js';
 import { characters, cutText, type Line, padText, textWidth } from '../text/wrap-spans.js';
 import type { Words } from '../words.js';
 
-/** What is shown in place of the transcript. */
+/** The overlay, which is shown in place of the transcript. */
 export function overlayLines(state: ScreenState, words: Words, columns: number, rows: number): readonly Line[] {
   const { overlay } = state;
   const width = columns - 4;

@@ -3,7 +3,7 @@ import { markdownLines } from '../text/markdown-lines.js';
 import { cutText, type Line, type Span, textWidth, wrapSpans } from '../text/wrap-spans.js';
 
 const dim = { dim: true } as const;
-/** Lines of a tool's result while results are not shown as a whole. */
+/** Lines of a tool result that is not shown in full. */
 const summaryLines = 3;
 
 interface Drawn {
@@ -17,7 +17,7 @@ const cached = new WeakMap<Entry, Drawn>();
 
 /**
  * The transcript as lines, with a blank line between messages.
- * @param isWhole whether results of tools are shown as a whole
+ * @param isWhole whether tool results are shown in full
  */
 export function transcriptLines(entries: readonly Entry[], width: number, isWhole: boolean): readonly Line[] {
   return entries.flatMap((entry, index) => {
@@ -63,7 +63,7 @@ const marks = {
   ended: { text: '○ ', dim: true },
 } as const;
 
-/** `✓ shell  echo hi`, and below it what the tool returned. */
+/** `✓ shell  echo hi`, and below it the result. */
 function toolLines(
   { name, input, state, summary }: Extract<Entry, { kind: 'tool' }>,
   width: number,
